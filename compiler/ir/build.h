@@ -1,0 +1,82 @@
+/* The builder: how import functions make canonical nodes. Each function checks types and shapes, infers the result,
+ * folds the content of small integer tensors through (shape arithmetic), and returns the new value. On bad arguments it
+ * reports at the builder's place and returns a value of the right type where possible, else NULL; NULL inputs give NULL. */
+#ifndef CASTNET_BUILD_H
+#define CASTNET_BUILD_H
+
+#include "ir/ir.h"
+
+typedef struct Builder {
+  Ir *ir;
+  Graph *graph;
+  DiagPlace place;
+} Builder;
+
+BASE_PRINTF(3, 4) Diag *build_error(Builder *b, DiagCode code, const char *fmt, ...);
+
+/* ---- dimensions, shorthands ---- */
+const Dim *bd_const(Builder *b, int64_t v);
+/* A new data-dependent dimension 0..hi, bound (may be NULL) above by an expression. */
+const Dim *bd_data_symbol(Builder *b, const char *what, int64_t hi, const Dim *bound);
+/* Integer content of v as expressions if known at compile time (constant or symbolic), else NULL. */
+const Dim *const *build_content(Builder *b, Value *v, size_t *ret_n);
+/* Same, all constants: copies into an array. False when not known or not constant. */
+bool build_const_ints(Builder *b, Value *v, const int64_t **ret, size_t *ret_n);
+/* Constant float scalar or vector (any float or integer type, as double). */
+bool build_const_floats(Builder *b, Value *v, const double **ret, size_t *ret_n);
+/* NumPy broadcasting of n shapes; false after an error. rets hold MAX_RANK. */
+bool build_broadcast(Builder *b, Value *const *v, size_t n, uint32_t *ret_rank, const Dim **ret_dims);
+
+/* ---- constants ---- */
+Value *build_scalar_f(Builder *b, DType t, double v);  /* rank 0 */
+Value *build_scalar_i(Builder *b, DType t, int64_t v); /* rank 0, integer or bool */
+Value *build_tensor(Builder *b, DType t, uint32_t rank, const int64_t *dims, const void *bytes); /* bytes are copied */
+Value *build_ints(Builder *b, const int64_t *v, size_t n);                                       /* s64 vector */
+Value *build_dims(Builder *b, const Dim *const *content, size_t n);                              /* s64 vector of dimension values */
+Value *build_dim_scalar(Builder *b, const Dim *d);                                               /* s64 scalar */
+
+/* ---- element-wise ---- */
+Value *build_fn1(Builder *b, ScalarFn fn, Value *x);
+Value *build_fn2(Builder *b, ScalarFn fn, Value *x, Value *y); /* same type; broadcasts */
+Value *build_fn3(Builder *b, ScalarFn fn, Value *x, Value *y, Value *z);
+Value *build_cast(Builder *b, Value *x, DType to, bool saturate); /* x itself when of that type */
+/* An expression over n operands, broadcast together (and with `dims` if rank >= 0: the output's shape). */
+Value *build_expr(Builder *b, Expr e, Value *const *in, size_t n, int rank, const Dim *const *dims);
+
+/* ---- data movement ---- */
+Value *build_reshape(Builder *b, Value *x, uint32_t rank, const Dim *const *dims); /* counts must agree */
+Value *build_transpose(Builder *b, Value *x, const uint32_t *perm);
+Value *build_expand(Builder *b, Value *x, uint32_t rank, const Dim *const *dims); /* NumPy broadcast to exactly dims */
+Value *build_squeeze(Builder *b, Value *x, uint32_t axes_mask);
+Value *build_unsqueeze(Builder *b, Value *x, uint32_t out_axes_mask); /* bits are output axes */
+/* out[i] = x[start + i*step] on one axis, `count` elements. */
+Value *build_slice(Builder *b, Value *x, uint32_t axis, const Dim *start, const Dim *count, const Dim *step);
+Value *build_view(Builder *b, Value *x, uint32_t rank, const Dim *const *dims, const Affine *index);
+Value *build_pad(Builder *b, Value *x, PadMode mode, const Dim *const *lo, const Dim *const *hi, Value *value /* or NULL */);
+Value *build_concat(Builder *b, Value *const *in, size_t n, uint32_t axis);
+Value *build_gather(Builder *b, Value *const *in, size_t n, uint32_t rank, const Dim *const *dims, const GatherAxis *axes);
+/* The affine index that is output coordinate j of `rank` coordinates; or a constant. */
+Affine build_affine_coord(Builder *b, uint32_t rank, uint32_t j);
+Affine build_affine_const(Builder *b, uint32_t rank, const Dim *d);
+Value *build_scatter(Builder *b, ScatterKind kind, Value *const *in, size_t n, const GatherAxis *axes);
+
+/* ---- reductions and composites ---- */
+/* keepdims false squeezes. axes_mask 0 reduces nothing. Mean is a sum divided by the count. */
+Value *build_reduce(Builder *b, ReduceKind kind, Value *x, uint32_t axes_mask, bool keepdims);
+Value *build_reduce_mean(Builder *b, Value *x, uint32_t axes_mask, bool keepdims);
+Value *build_arg(Builder *b, bool max, Value *x, uint32_t axis, bool keepdims, bool last);
+Value *build_scan(Builder *b, ScalarFn fn, Value *x, uint32_t axis, bool exclusive, bool reverse);
+Value *build_matmul(Builder *b, Value *x, Value *y);                                       /* NumPy matmul */
+/* acc DT_NONE: chosen by type. zero points NULL if none. */
+Value *build_contract(Builder *b, Value *x, const uint8_t *lx, Value *y, const uint8_t *ly, const uint8_t *lout, uint32_t out_rank,
+                      DType acc, Value *x_zero, Value *y_zero);
+Value *build_conv(Builder *b, Value *x, Value *w, Value *bias, Value *x_zero, Value *w_zero, ConvAttr attr);
+/* ret_indices NULL if not wanted. ceil rounds the output size up as ONNX says. */
+Value *build_pool(Builder *b, Value *x, PoolAttr attr, bool ceil_mode, Value **ret_indices);
+Value *build_softmax(Builder *b, Value *x, uint32_t axis, bool log);
+Value *build_norm(Builder *b, NormKind kind, Value *x, Value *scale, Value *bias, uint32_t axis, float epsilon);
+bool build_recurrent(Builder *b, Value *const *in /* [8] */, RecurrentAttr attr, Value **ret /* [3] */);
+/* Any runtime function; out_types decide the results. */
+bool build_extern(Builder *b, ExternAttr attr, Value *const *in, size_t n_in, const Type *out_types, size_t n_out, Value **ret);
+
+#endif

@@ -1,0 +1,212 @@
+/* The graph: few canonical operators over values of known type and rank (docs/ARCHITECTURE.md).
+ *
+ * Importing builds it from ONNX; passes rewrite it; lowering turns it into a program of steps (lower/program.h).
+ * Nothing from here on knows ONNX operator versions. Shapes are always the logical shapes of ONNX; dimensions are
+ * expressions (ir/dim.h); layout lives on the program's buffers. */
+#ifndef CASTNET_IR_H
+#define CASTNET_IR_H
+
+#include "base/diag.h"
+#include "ir/dim.h"
+#include "ir/dtype.h"
+#include "ir/expr.h"
+
+enum { MAX_RANK = 16 };
+
+typedef struct Graph Graph;
+typedef struct Node Node;
+typedef struct Value Value;
+
+/* ---- types ---------------------------------------------------------------------------------------------------------- */
+typedef enum TypeKind { TYPE_TENSOR, TYPE_SEQUENCE, TYPE_OPTIONAL, TYPE_MAP } TypeKind;
+
+typedef struct Type {
+  TypeKind kind;
+  DType dtype;             /* tensor: element; map: value */
+  DType key;               /* map */
+  uint32_t rank;           /* tensor */
+  const Dim *const *dims;  /* tensor: [rank] */
+  const struct Type *elem; /* sequence, optional */
+} Type;
+
+/* Constant content of a tensor: elements little-endian and packed as ONNX packs them; `bytes` may be unaligned and lies
+ * in the mapped model or an arena. Strings in `strings`. */
+typedef struct Tensor {
+  DType dtype;
+  size_t n; /* elements */
+  const void *bytes;
+  size_t n_bytes;
+  const Str *strings;
+} Tensor;
+
+/* ---- operators -------------------------------------------------------------------------------------------------------- */
+typedef enum Op {
+#define OP(name, attr) OP_##name,
+#include "ir/op.def"
+#undef OP
+  OP_COUNT
+} Op;
+extern const char *const op_names[OP_COUNT];
+
+/* An index as an affine function of output coordinates: offset + sum(coef[j] * out[j]); NULL coefficients are 0. */
+typedef struct Affine {
+  const Dim *offset;
+  const Dim *const *coef; /* [rank of the output] */
+} Affine;
+
+typedef struct PointwiseAttr { Expr expr; } PointwiseAttr;      /* operands broadcast to the output by NumPy's rule */
+typedef struct ViewAttr { const Affine *index; } ViewAttr;      /* [input rank]: which element each output point reads */
+typedef enum PadMode { PAD_CONSTANT, PAD_REFLECT, PAD_EDGE, PAD_WRAP } PadMode;
+typedef struct PadAttr {
+  PadMode mode;                  /* in[1], a scalar, is the value of PAD_CONSTANT; absent: zero */
+  const Dim *const *lo, *const *hi; /* [rank], may be negative (crops) */
+} PadAttr;
+typedef struct ConcatAttr { uint32_t axis; } ConcatAttr;
+/* out[o] = data[i] with i[a] = affine(o), or an element of an index operand, at an affine place, wrapped once if negative
+ * and checked against the bound. Covers Gather, GatherElements, GatherND. in[0] data, in[1..] index tensors. */
+typedef struct GatherAxis {
+  bool indirect;
+  Affine affine;         /* when not indirect: the index itself */
+  uint32_t operand;      /* when indirect: which input holds it */
+  const Affine *place;   /* when indirect: [rank of that input] coordinates to read, over output coordinates */
+} GatherAxis;
+typedef struct GatherAttr { const GatherAxis *axes; } GatherAttr; /* [data rank] */
+typedef enum ReduceKind {
+  REDUCE_SUM, REDUCE_PROD, REDUCE_MAX, REDUCE_MIN, REDUCE_ANY, REDUCE_ALL, REDUCE_ARGMAX, REDUCE_ARGMIN
+} ReduceKind;
+typedef struct ReduceAttr {
+  ReduceKind kind;
+  uint32_t axes;   /* bit mask of reduced input axes; the output keeps them with size 1 (a view squeezes) */
+  bool last;       /* ARGMAX, ARGMIN: the last of equal elements */
+  DType acc;       /* accumulator type */
+} ReduceAttr;
+typedef enum ScatterKind { SCATTER_SET, SCATTER_ADD, SCATTER_MUL, SCATTER_MIN, SCATTER_MAX } ScatterKind;
+/* out = in[0] with elements at computed places replaced or combined: place as in GatherAttr over the coordinates of the updates in[1];
+ * in[2..] index tensors. */
+typedef struct ScatterAttr { ScatterKind kind; const GatherAxis *axes; } ScatterAttr;
+typedef struct ScanAttr { ScalarFn fn; uint32_t axis; bool exclusive, reverse; } ScanAttr; /* cumulative fn along axis */
+/* Product of in[0] and in[1] over labelled axes (Einstein summation with each operand's labels distinct): labels are small
+ * integers, one an axis; those absent from `out` are summed. in[2], in[3]: zero points of integer products, or absent. */
+typedef struct ContractAttr {
+  const uint8_t *a, *b, *out; /* [rank of in[0]], [rank of in[1]], [output rank] */
+  DType acc;                  /* f32, f64, s32 ... */
+} ContractAttr;
+/* Convolution, in[0] x [N][C][spatial...], in[1] w [M][C/group][kernel...], in[2] bias [M] or absent, integer: in[3], in[4] zero
+ * points of x, w. `dilate_x` spreads the input with zeros (transposed convolution after its kernel is flipped and its axes swapped by views). */
+typedef struct ConvAttr {
+  uint32_t n_spatial;
+  int64_t group;
+  const int64_t *stride, *dilation, *dilate_x;   /* [n_spatial] */
+  const Dim *const *pad_lo, *const *pad_hi;      /* [n_spatial] in elements of the spread input, may be negative */
+  DType acc;
+} ConvAttr;
+typedef enum PoolKind { POOL_MAX, POOL_AVERAGE, POOL_LP, POOL_SUM } PoolKind;
+typedef struct PoolAttr { /* over the last n_spatial axes; out[1], if present: MaxPool's flat indices (s64) */
+  PoolKind kind;
+  uint32_t n_spatial;
+  const int64_t *kernel, *stride, *dilation;
+  const Dim *const *pad_lo, *const *pad_hi;
+  bool count_include_pad;
+  bool column_major; /* of the indices */
+  int64_t p;         /* POOL_LP */
+} PoolAttr;
+typedef struct SoftmaxAttr { uint32_t axis; bool log; } SoftmaxAttr;
+typedef enum NormKind { NORM_LAYER, NORM_RMS } NormKind;
+/* Normalises over the axes from `axis` on: (x - mean) / sqrt(var + eps) * scale + bias; in[1] scale, in[2] bias broadcast or absent. */
+typedef struct NormAttr { NormKind kind; uint32_t axis; float epsilon; } NormAttr;
+typedef enum CellKind { CELL_RNN, CELL_GRU, CELL_LSTM } CellKind;
+/* ONNX's RNN, GRU, LSTM: in: X W R B sequence_lens initial_h initial_c P (absent ones NULL); out: Y Y_h Y_c. Activations are scalar
+ * functions with alpha and beta, [directions * gates]. */
+typedef struct RecurrentAct { ScalarFn fn; float alpha, beta; uint8_t kind; } RecurrentAct;
+typedef struct RecurrentAttr {
+  CellKind cell;
+  int64_t hidden;
+  uint8_t direction; /* 0 forward, 1 reverse, 2 both */
+  bool batch_first, linear_before_reset, input_forget;
+  float clip; /* 0: none */
+  const RecurrentAct *acts;
+} RecurrentAttr;
+/* A runtime function of one ABI (castnet_tensor in and out): a row of ops/extern.def, or a user's custom operator. */
+typedef enum ExternAttrKind { EXTERN_INT, EXTERN_FLOAT, EXTERN_STRING, EXTERN_INTS, EXTERN_FLOATS, EXTERN_STRINGS } ExternAttrKind;
+typedef struct ExternAttrValue {
+  Str name;
+  ExternAttrKind kind;
+  size_t n;
+  union { int64_t i; float f; Str s; const int64_t *ints; const float *floats; const Str *strings; };
+} ExternAttrValue;
+typedef struct ExternAttr {
+  Str symbol;                 /* the C function */
+  bool custom;                /* defined by the user, not in runtime-lite */
+  bool random;                /* never folded, never shared */
+  const ExternAttrValue *attrs;
+  size_t n_attrs;
+  const Dim *scratch;         /* bytes of scratch it needs; NULL: none */
+} ExternAttr;
+typedef struct DimsAttr { const Dim *const *content; } DimsAttr; /* a tensor of dimension values, s64 */
+typedef struct IfAttr { Graph *then_graph, *else_graph; } IfAttr;
+typedef struct LoopAttr { Graph *body; } LoopAttr;
+
+/* ---- nodes, values, graphs ------------------------------------------------------------------------------------------ */
+struct Value {
+  uint32_t id;     /* in its graph's root, creation order */
+  Str name;        /* ONNX name, any bytes, may be empty */
+  Type type;
+  Node *def;       /* NULL: input or constant */
+  uint32_t def_index;
+  const Tensor *data;         /* constant content, or NULL */
+  const Dim *const *content;  /* integer tensors of up to 256 elements: each element as an expression, or NULL */
+  Graph *graph;    /* where it is defined */
+};
+
+struct Node {
+  Op op;
+  uint32_t n_in, n_out;
+  Value **in;  /* NULL where an optional operand is absent */
+  Value **out;
+  const void *attr; /* the struct that op.def names */
+  DiagPlace src;    /* the ONNX node it came from */
+  Graph *graph;
+  bool dead;
+};
+
+struct Graph {
+  struct Ir *ir;
+  Graph *parent; /* NULL: the main graph; captured values of outer graphs are used directly */
+  VEC(Node *) nodes; /* topological order */
+  VEC(Value *) inputs;
+  VEC(Value *) outputs;
+};
+
+/* Everything of one compile. */
+typedef struct Ir {
+  Arena *arena;
+  DimCtx *dims;
+  Diags *diags;
+  Graph *main;
+  uint32_t n_values;
+  VEC(Value *) constants;
+  /* Equalities of dimensions that could not be proved: checked at the head of N_run (CASTNET_ERR_DIM). */
+  struct IrDimCheck { const Dim *a, *b; } *checks;
+  size_t n_checks, cap_checks;
+} Ir;
+
+Ir *ir_new(Arena *a, Diags *d);
+Graph *graph_new(Ir *ir, Graph *parent);
+Value *graph_add_value(Graph *g, Type type, Str name);
+Value *ir_add_const(Ir *ir, Type type, const Tensor *data, Str name);
+Node *graph_add_node(Graph *g, Op op, Value *const *in, size_t n_in, const Type *out_types, size_t n_out, const void *attr, DiagPlace src);
+/* Requires a == b: false when certainly different (nothing reported); records a run-time check when unknown. */
+bool ir_require_eq(Ir *ir, const Dim *a, const Dim *b);
+
+Type type_tensor(Ir *ir, DType t, uint32_t rank, const Dim *const *dims); /* copies dims */
+bool type_same(const Type *a, const Type *b);
+const Dim *type_count(Ir *ir, const Type *t); /* elements */
+
+/* Structure check: order, arity, types of each operator. Returns false and describes the first violation in ret. */
+bool ir_verify(const Ir *ir, StrBuf *ret);
+
+/* Text form (ir/text.c), read back for tests of passes. */
+void ir_print(StrBuf *b, const Ir *ir);
+Ir *ir_parse(Arena *a, Diags *d, Str text);
+
+#endif

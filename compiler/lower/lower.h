@@ -1,0 +1,15 @@
+/* Lowering: graph to program. */
+#ifndef CASTNET_LOWER_H
+#define CASTNET_LOWER_H
+
+#include "lower/program.h"
+
+typedef struct LowerOptions {
+  bool fuse;             /* false: each graph node its own steps (the reference program) */
+  const struct Target *target; /* whose kernels' packing and tiles; NULL: portable C */
+} LowerOptions;
+
+/* NULL after diagnostics. */
+Program *lower_graph(Arena *a, Ir *ir, const LowerOptions *opt);
+
+#endif

@@ -1,0 +1,175 @@
+/* The program: steps over buffers, what lowering makes of the graph, what the planner places, what the interpreter runs
+ * and the backends print. No C text in it.
+ *
+ * Tensors are windows (offset and strides, in elements) into buffers. A nest is an iteration domain with a scalar
+ * expression a point; a kernel step is a row of a family with operands. Each step states all that it reads and writes. */
+#ifndef CASTNET_PROGRAM_H
+#define CASTNET_PROGRAM_H
+
+#include "ir/ir.h"
+
+/* ---- storage ---------------------------------------------------------------------------------------------------------- */
+typedef enum BufferKind {
+  BUF_INPUT,  /* the caller's, read only; index: which graph input */
+  BUF_OUTPUT, /* the caller's (or the workspace's, by --outputs); index: which graph output */
+  BUF_CONST,  /* weights */
+  BUF_ARENA   /* placed in the workspace by the planner */
+} BufferKind;
+
+typedef struct Buffer {
+  BufferKind kind;
+  uint32_t index;
+  DType dtype;
+  const Dim *n;       /* elements */
+  const Tensor *data; /* BUF_CONST */
+  size_t align;       /* bytes, a power of two */
+  Str name;           /* the ONNX value it first held, or empty */
+  /* by the planner: */
+  const Dim *offset;  /* BUF_ARENA: bytes from the workspace's start; NULL while unplaced */
+  uint32_t alias_of;  /* shares the storage of an earlier arena or output buffer (in place); NO_BUFFER: its own */
+} Buffer;
+#define NO_BUFFER UINT32_MAX
+#define NO_TENSOR UINT32_MAX
+
+typedef struct PTensor {
+  DType dtype;
+  uint32_t rank;
+  const Dim *const *dims;    /* [rank] */
+  uint32_t buffer;
+  const Dim *offset;         /* elements from the buffer's start */
+  const Dim *const *strides; /* [rank], elements */
+  Str name;
+} PTensor;
+
+/* ---- accesses ----------------------------------------------------------------------------------------------------------- */
+/* One element of a tensor for each point of a domain: coordinate a is index[a] over the domain's axes, or, where
+ * indirect[a] >= 0, the value of that node of the step's expression (wrapped once if negative, checked: an index out of
+ * range makes the call return CASTNET_ERR_INDEX). */
+typedef struct Access {
+  uint32_t tensor;
+  const Affine *index;     /* [tensor rank] */
+  const int32_t *indirect; /* [tensor rank] or NULL */
+} Access;
+
+/* ---- steps -------------------------------------------------------------------------------------------------------------- */
+typedef enum StepKind {
+#define STEP(name, attr) STEP_##name,
+#include "lower/step.def"
+#undef STEP
+  STEP_COUNT
+} StepKind;
+extern const char *const step_names[STEP_COUNT];
+
+typedef enum NestMode {
+  NEST_MAP,     /* store(point) = map */
+  NEST_REDUCE,  /* the last n_reduce axes are reduced: store(outer point) = post(reduce(map)) */
+  NEST_SCAN,    /* along the last axis: store(point) = map combined with all before it (fn = scan_fn) */
+  NEST_SCATTER  /* store(point) op= map, in domain order, the store's place may be indirect */
+} NestMode;
+
+/* Operand k of `map` (EXPR_INPUT) is loads[k]; EXPR_INDEX axes are domain axes. `post` (NEST_REDUCE): operand 0 is the
+ * reduced value, operand k the k-1'th of post_loads, over the outer axes. Extents of 0 are possible. */
+typedef struct Nest {
+  NestMode mode;
+  uint32_t n_axes, n_reduce;
+  const Dim *const *extent; /* [n_axes] */
+  Expr map;
+  const Access *loads;
+  uint32_t n_loads;
+  ReduceKind reduce;
+  bool arg_last;        /* ARGMAX, ARGMIN */
+  DType acc;            /* accumulator's type; ARG*: type compared */
+  Expr post;
+  const Access *post_loads;
+  uint32_t n_post_loads;
+  ScalarFn scan_fn;
+  bool scan_exclusive;
+  ScatterKind scatter;
+  Access store;         /* NEST_REDUCE: over the outer axes */
+} Nest;
+
+/* What a kernel does to each finished output element: expr over operand 0 (the kernel's result) and loads[k-1], accessed
+ * over the output tensor's axes. n == 0: nothing. The backend finds the in-register set (bias, clamp, residual) in it. */
+typedef struct Epilogue {
+  Expr expr;
+  const Access *loads;
+  uint32_t n_loads;
+} Epilogue;
+
+/* out[b][m][n] = sum_k a[b][m][k] * b[b][k][n]. Operands in[0] = A, in[1] = B (or its packed form), in[2..3] zero points
+ * or NO_TENSOR; strides are elements of the operand's buffer window. */
+typedef struct ContractStep {
+  uint32_t n_batch;
+  const Dim *const *batch;                       /* [n_batch] extents */
+  const Dim *m, *n, *k;
+  const Dim *const *a_batch, *const *b_batch, *const *c_batch; /* [n_batch] strides; 0 where broadcast */
+  const Dim *a_m, *a_k, *b_k, *b_n, *c_m, *c_n;  /* strides */
+  bool b_packed;                                 /* in[1] is packed for the target's kernel */
+  DType acc;
+  Epilogue epilogue;
+} ContractStep;
+
+/* in[0] x, in[1] w (packed if w_packed), in[2] bias or NO_TENSOR, in[3], in[4] zero points or NO_TENSOR. */
+typedef struct ConvStep {
+  ConvAttr attr;
+  bool w_packed;
+  Epilogue epilogue;
+} ConvStep;
+
+typedef struct PoolStep { PoolAttr attr; } PoolStep;          /* in[0]; out[0], out[1] indices or NO_TENSOR */
+typedef struct SoftmaxStep { SoftmaxAttr attr; } SoftmaxStep; /* in[0], out[0] */
+typedef struct NormStep { NormAttr attr; } NormStep;          /* in: x, scale, bias or NO_TENSOR; contiguous */
+typedef struct RecurrentStep { RecurrentAttr attr; } RecurrentStep; /* in[8], out[3], NO_TENSOR where absent; contiguous */
+/* Repacks a run-time operand for a kernel: in[0] -> out[0]. */
+typedef struct PackStep { uint32_t kind; const Dim *k, *n, *stride_k, *stride_n; } PackStep;
+
+/* A symbol that this step decides: dimension `axis` of its output `out`. */
+typedef struct SymbolDef { const Dim *symbol; uint32_t out, axis; } SymbolDef;
+typedef struct ExternStep {
+  ExternAttr attr;
+  const SymbolDef *defs;
+  uint32_t n_defs;
+} ExternStep;
+/* A symbol read from an element of an integer tensor in[0] (flat index), checked to lie in its range. */
+typedef struct SymbolStep { const Dim *symbol; uint32_t element; } SymbolStep;
+
+typedef struct Block Block;
+typedef struct IfStep { Block *then_block, *else_block; } IfStep; /* in[0]: condition; branches write the same out tensors */
+typedef struct LoopStep { Block *body; } LoopStep;
+
+typedef struct Step {
+  StepKind kind;
+  uint32_t n_in, n_out;
+  const uint32_t *in, *out; /* tensors, NO_TENSOR where absent; all that is read and written, epilogue operands included behind the family's own */
+  uint32_t scratch;         /* a tensor (u8) live during the step only, or NO_TENSOR */
+  const void *attr;         /* the struct that step.def names */
+  DiagPlace src;            /* the ONNX node (the last one when fused) */
+} Step;
+
+struct Block { VEC(Step) steps; };
+
+typedef struct ProgramOutput { uint32_t tensor; Type type; Str name; } ProgramOutput;
+
+typedef struct Program {
+  Arena *arena;
+  const Ir *ir;
+  DimCtx *dims;
+  VEC(Buffer) buffers;
+  VEC(PTensor) tensors;
+  VEC(uint32_t) inputs;        /* tensor of each graph input */
+  VEC(ProgramOutput) outputs;
+  Block main;
+  /* by the planner: */
+  const Dim *arena_bytes;      /* workspace size */
+  size_t peak, lower_bound, file_order_peak; /* bytes, where static */
+} Program;
+
+uint32_t program_add_buffer(Program *p, Buffer b);
+uint32_t program_add_tensor(Program *p, PTensor t);
+/* Calls f for each access of a nest or epilogue: loads, post_loads, store. */
+bool program_verify(const Program *p, StrBuf *ret);
+void program_print(StrBuf *b, const Program *p);
+/* True if strides are the row-major ones of dims. */
+bool ptensor_is_contiguous(DimCtx *c, const PTensor *t);
+
+#endif

@@ -1,0 +1,92 @@
+/* Import: ONNX nodes to canonical nodes. One row of onnx.def an operator, one function a family.
+ *
+ * Before a row's function runs, the importer has resolved the opset version, checked the number of inputs and outputs,
+ * the element types against the row's signature, and the attributes' names and types against the row's list; the function
+ * sees only what can be right, checks values and shapes, and builds. It never sees another node. */
+#ifndef CASTNET_IMPORT_H
+#define CASTNET_IMPORT_H
+
+#include "frontend/model.h"
+#include "ir/build.h"
+
+typedef struct OpContext OpContext;
+typedef bool (*ImportFn)(OpContext *c);
+
+/* Sets of element types for signatures. */
+typedef struct OnnxOpRow {
+  const char *domain; /* "" is ai.onnx */
+  const char *type;
+  int since, until;   /* the versions (opset numbers) that this row covers, until inclusive; 999 open */
+  /* "T I? -> T O*": one word an operand: a type variable, `?` may be left out, `*` any number (last only), `+` one or more. */
+  const char *signature;
+  const char *types;  /* "T:float,int I:s32,s64": the sets each variable ranges over; a variable takes one type in a node */
+  const char *attrs;  /* "axis:i alpha:f mode:s perm:I scales:F keys:S value:t body:g !to:i" (! required) */
+  ImportFn import;
+  int arg;            /* for the family's function: a ScalarFn, a ReduceKind ... */
+} OnnxOpRow;
+extern const OnnxOpRow onnx_op_rows[];
+extern const size_t n_onnx_op_rows;
+
+struct OpContext {
+  Builder b;
+  const OnnxOpRow *row;
+  const OnnxNode *node;
+  int version;      /* opset version that the model imports for the domain */
+  Value **in;       /* [n_in], NULL where left out; trailing absent ones are there up to the signature's length (at least 16 slots) */
+  size_t n_in;      /* as written in the node */
+  Value **out;      /* [n_out] to be filled; entries whose name is empty may stay NULL */
+  size_t n_out;
+  struct Importer *importer; /* for subgraphs: see import_subgraph */
+};
+
+/* Attributes, by name, with the default when absent. Types were checked. */
+bool op_has_attr(const OpContext *c, const char *name);
+int64_t op_int(const OpContext *c, const char *name, int64_t absent);
+float op_float(const OpContext *c, const char *name, float absent);
+Str op_str(const OpContext *c, const char *name, const char *absent);
+const int64_t *op_ints(const OpContext *c, const char *name, size_t *ret_n); /* NULL, 0 when absent */
+const float *op_floats(const OpContext *c, const char *name, size_t *ret_n);
+const Str *op_strs(const OpContext *c, const char *name, size_t *ret_n);
+const OnnxTensor *op_tensor(const OpContext *c, const char *name);
+const OnnxGraph *op_graph(const OpContext *c, const char *name);
+
+/* Reports at this node. Return their value: `return op_fail(c, DIAG_E0304, "axis %d ...")`. */
+BASE_PRINTF(3, 4) bool op_fail(OpContext *c, DiagCode code, const char *fmt, ...);
+/* E0306 for a use that is right but that castnet does not compile. */
+BASE_PRINTF(2, 3) bool op_unsupported(OpContext *c, const char *fmt, ...);
+
+/* axis in [-rank, rank) made positive, or E0304. */
+bool op_axis(OpContext *c, int64_t axis, uint32_t rank, uint32_t *ret);
+/* Axes from attribute `name` or, where the version moved it, from input k: mask over rank; absent: *ret_given false. */
+bool op_axes_mask(OpContext *c, const char *name, size_t input, uint32_t rank, uint32_t *ret_mask, bool *ret_given);
+static inline Value *op_in(const OpContext *c, size_t k) { return c->in[k]; }
+static inline uint32_t op_rank(const OpContext *c, size_t k) { return c->in[k]->type.rank; }
+static inline const Dim *op_dim(const OpContext *c, size_t k, uint32_t axis) { return c->in[k]->type.dims[axis]; }
+static inline DType op_dtype(const OpContext *c, size_t k) { return c->in[k]->type.dtype; }
+
+/* An ONNX tensor as a constant value of the graph. NULL after a diagnostic. */
+Value *op_constant(OpContext *c, const OnnxTensor *t);
+
+/* Imports a body with the outer scope visible; its inputs get the given types. NULL after a diagnostic. */
+Graph *op_subgraph(OpContext *c, const OnnxGraph *g, const Type *input_types, size_t n_inputs);
+
+/* ---- one declaration a family; rows name them ---- */
+#define IMPORT(name) bool import_##name(OpContext *c);
+#include "ops/import_fns.def"
+#undef IMPORT
+
+/* ---- the importer ---- */
+typedef struct ImportOptions {
+  const char *path; /* for diagnostics */
+  /* --dim name=lo..hi */
+  struct { Str name; int64_t lo, hi; } const *dims;
+  size_t n_dims;
+  /* --op domain::Type=symbol */
+  struct { Str domain, type, symbol; } const *ops;
+  size_t n_ops;
+} ImportOptions;
+
+/* NULL after diagnostics (all that could be found: every unsupported node is listed). */
+Ir *import_model(Arena *a, Diags *d, const OnnxModel *m, const ImportOptions *opt);
+
+#endif
