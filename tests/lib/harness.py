@@ -159,7 +159,7 @@ def parallel(function, items, jobs, label=""):
     with ThreadPoolExecutor(max_workers=jobs) as pool:
         for done, result in enumerate(pool.map(function, items), 1):
             results.append(result)
-            if label and time.monotonic() - shown > 5:
+            if label and time.monotonic() - shown > 20:
                 shown = time.monotonic()
                 print(f"  {label}: {done} of {len(items)}", file=sys.stderr, flush=True)
     return results

@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""Golden tests: input, command and expected output lie side by side in this folder.
+
+  run.py --castnet build/compiler/castnet [--filter 'conv*'] [--update]
+
+NAME.onnxtxt    a model in ONNX's text syntax, turned into NAME.onnx before the command runs; or
+NAME.*          any other input files (NAME.onnx, NAME.ir …), taken as they are
+NAME[.WHAT].cmd one line of shell, run in an empty folder that holds NAME's inputs and an executable `./castnet`
+NAME[.WHAT].out what it did: exit status, standard output, standard error, and the text of every file it wrote
+
+--update writes the .out files from what happens now; read the difference before committing it.
+"""
+import argparse
+import difflib
+import fnmatch
+import hashlib
+import os
+import re
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path.insert(0, str(HERE.parent / "lib"))
+import harness  # noqa: E402
+
+OWN = {".cmd", ".out", ".py"}
+TEXT_LIMIT = 64 << 10  # longer files and those that are not text are given by size and hash
+
+
+def inputs_of(command):
+    """The input files of NAME.WHAT.cmd: all NAME.* that are not part of a test themselves."""
+    stem = command.name.split(".")[0]
+    return [p for p in sorted(HERE.glob(f"{stem}.*")) if p.suffix not in OWN]
+
+
+def place_inputs(command, folder, castnet):
+    (folder / "castnet").symlink_to(castnet)
+    for source in inputs_of(command):
+        if source.suffix == ".onnxtxt":
+            import onnx.parser
+            model = onnx.parser.parse_model(source.read_text())
+            (folder / source.with_suffix(".onnx").name).write_bytes(model.SerializeToString(deterministic=True))
+        else:
+            shutil.copyfile(source, folder / source.name)
+
+
+def describe(path, name):
+    data = path.read_bytes()
+    try:
+        text = data.decode() if len(data) <= TEXT_LIMIT and b"\0" not in data else None
+    except UnicodeDecodeError:
+        text = None
+    if text is None:
+        return f"== {name}: {len(data)} bytes, sha256 {hashlib.sha256(data).hexdigest()}\n"
+    return f"== {name}\n" + text + ("" if text.endswith("\n") or not text else "\n(no newline at the end)\n")
+
+
+def happen(command, castnet):
+    """What a command does, as the text of its .out file."""
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        place_inputs(command, folder, castnet)
+        before = {p for p in folder.rglob("*")}
+        env = {"PATH": os.environ["PATH"], "LC_ALL": "C", "NO_COLOR": "1"}
+        outcome = harness.run(["sh", "-c", command.read_text()], timeout=120, cwd=folder, env=env)
+        parts = [f"status {'timeout' if outcome.timed_out else outcome.status}\n"]
+        for name, text in (("stdout", outcome.out), ("stderr", outcome.err)):
+            if text:
+                parts.append(f"== {name}\n{text.replace(scratch, '.')}")
+        written = sorted(p for p in folder.rglob("*") if p.is_file() and p not in before)
+        parts += [describe(p, p.relative_to(folder)) for p in written]
+    return "".join(parts)
+
+
+def compare(command, castnet, update):
+    """None, or the difference."""
+    expected = command.with_suffix(".out")
+    now = happen(command, castnet)
+    then = expected.read_text() if expected.exists() else ""
+    if now == then:
+        return None
+    if update:
+        expected.write_text(now)
+        return None
+    lines = difflib.unified_diff(then.splitlines(), now.splitlines(), f"{expected.name} as committed", "now", lineterm="")
+    return "\n".join(list(lines)[:60])
+
+
+def codes_without_test():
+    """Diagnostics of the table that no committed output shows; usage and environment (E00..) and bugs (E09..) apart."""
+    rows = re.findall(r"^DIAG\((E\d{4})", (ROOT / "compiler/base/diag.def").read_text(), re.M)
+    shown = {code for out in HERE.glob("*.out") for code in harness.DIAGNOSTIC.findall(out.read_text())}
+    return [code for code in rows if code not in shown and code[:3] not in ("E00", "E09")]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--castnet", required=True)
+    parser.add_argument("--filter", action="append")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--update", action="store_true")
+    options = parser.parse_args()
+    castnet = harness.castnet_path(options.castnet)
+    commands = sorted(HERE.glob("*.cmd"))
+    if options.filter:
+        commands = [c for c in commands if any(fnmatch.fnmatch(c.stem, p) for p in options.filter)]
+    results = harness.parallel(lambda c: compare(c, castnet, options.update), commands, options.jobs, "golden")
+    failed = [(command, text) for command, text in zip(commands, results) if text is not None]
+    for command, text in failed:
+        print(f"FAIL {command.name}\n{text}\n  again: {harness.rerun_line('--filter', command.stem)}")
+    if failed:
+        print(f"accept all of it: {harness.rerun_line('--update')}")
+    untested = codes_without_test()
+    if untested:
+        print(f"diagnostics without a golden test: {' '.join(untested)}")
+    return harness.totals(len(commands) - len(failed), len(failed))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

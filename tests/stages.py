@@ -1,0 +1,218 @@
+#!/usr/bin/env python3
+"""The stages of tests/run: builds castnet, runs each stage's commands one after the other, adds up their last lines.
+
+A stage is a row of STAGES. Every command either is `meson test` or ends its output with `N passed, N failed` and
+perhaps `, N skipped`; its whole output goes to WORK/logs/STAGE.log, the end of it to the terminal when it fails.
+"""
+import argparse
+import dataclasses
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests" / "lib"))
+import harness  # noqa: E402
+
+LAST_LINE = re.compile(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$")
+MESON_LINE = re.compile(r"^(Ok|Expected Fail|Fail|Unexpected Pass|Skipped|Timeout):\s+(\d+)\s*$", re.M)
+TAIL = 80  # lines of a failed command shown
+JOBS = min(os.cpu_count() or 1, int(os.environ.get("CASTNET_TEST_JOBS", "2")))
+
+BUILDS = {  # name: options of meson setup, environment
+    "plain": ([], {}),
+    "sanitize": (["-Db_sanitize=address,undefined", "-Db_lundef=false"], {}),
+    "clang": ([], {"CC": "clang"}),
+}
+
+
+@dataclasses.dataclass
+class Stage:
+    """Command lines: {plain}, {sanitize}, {clang} are binaries of castnet, {plain_build} … their build folders,
+    {cases} and {corpus} generated data; what a command names is prepared before it runs."""
+    name: str
+    what: str
+    quick: list
+    full: list = dataclasses.field(default_factory=list)  # in the full form instead of `quick`; empty: the same
+
+
+def meson(build, suite):
+    return f"meson test -C {{{build}_build}} --no-rebuild --suite {suite} --timeout-multiplier 10 --print-errorlogs"
+
+
+def conformance(cc, target):
+    return f"{{python}} tests/conformance/run.py --castnet {{plain}} --cases {{cases}} --cc {cc} --target {target}"
+
+
+def hostile(binary, *options):
+    return " ".join([f"{{python}} tests/hostile/run.py --castnet {{{binary}}} --corpus {{corpus}}", *options])
+
+
+STAGES = [
+    Stage("unit", "the compiler's stages, one by one",
+          [meson("plain", "unit")],
+          [meson("plain", "unit"), meson("clang", "unit"), meson("sanitize", "unit")]),
+    Stage("kernels", "each row of the kernel table against the scalar reference",
+          [meson("plain", "kernels")],
+          [meson("plain", "kernels"), meson("clang", "kernels"), meson("sanitize", "kernels")]),
+    Stage("docs", "documents: paths exist, commands run, tables are current",
+          ["{python} tests/docs/check.py --castnet {plain}"]),
+    Stage("golden", "generated code and diagnostics as committed",
+          ["{python} tests/golden/run.py --castnet {plain}"]),
+    Stage("conformance", "the ONNX backend suite through generated code",
+          ["{python} tests/conformance/run.py --castnet {plain} --cases {cases} --results {work}/conformance.json"],
+          [conformance(cc, target) for cc in ("gcc", "clang") for target in ("c99", "x86-64-v3")]),
+    Stage("models", "real models with recorded outputs",
+          ["{python} tests/models/run.py --castnet {plain} --results {work}/models.json"],
+          [f"{{python}} tests/models/run.py --castnet {{plain}} --cc {cc}" for cc in ("gcc", "clang")]),
+    Stage("hostile", "hostile and odd files: verdicts, memory, time",
+          [hostile("plain")]),
+    Stage("sanitize", "a shard of the suite and of the hostile files under ASan and UBSan",
+          ["{python} tests/conformance/run.py --castnet {sanitize} --cases {cases} --sanitize --every 16",
+           hostile("sanitize", "--sanitize", "--every 3")],
+          ["{python} tests/conformance/run.py --castnet {sanitize} --cases {cases} --sanitize",
+           hostile("sanitize", "--sanitize")]),
+    Stage("fuzz", "fresh mutations of valid models",
+          ["{python} tests/hostile/fuzz.py --castnet {sanitize} --cases {cases} --seconds 60"],
+          ["{python} tests/hostile/fuzz.py --castnet {sanitize} --cases {cases} --seconds 1800"]),
+    Stage("repro", "the same bytes whatever the folder, locale, time zone and path",
+          ["{python} tests/repro/run.py --castnet {plain} --cases {cases} --every 16"],
+          ["{python} tests/repro/run.py --castnet {plain} --cases {cases}"]),
+]
+
+
+class Workshop:
+    """Builds and generated data, each made once, when first named."""
+
+    def __init__(self, work):
+        self.work = work
+        self.ready = {}
+
+    def value(self, name):
+        if name not in self.ready:
+            self.ready[name] = self.make(name)
+        return self.ready[name]
+
+    def make(self, name):
+        if name == "python":
+            return sys.executable
+        if name == "work":
+            return self.work
+        if name == "cases":
+            return self.data("cases", "tests/conformance/make_cases.py")
+        if name == "corpus":
+            return self.data("corpus", "tests/hostile/make_corpus.py", "--seed", "1", "--cases", self.value("cases"))
+        if name.endswith("_build"):
+            return self.build(name.removesuffix("_build"))
+        return self.binary(name)
+
+    def data(self, name, script, *arguments):
+        """A folder made by a script; made again only when the script or the package versions change."""
+        folder = self.work / name
+        stamp = "".join((ROOT / p).read_text() for p in (script, "tests/requirements.txt"))
+        made = folder.with_suffix(".stamp")
+        if not made.exists() or made.read_text() != stamp:
+            print(f"making {folder.relative_to(ROOT)}", flush=True)
+            shutil.rmtree(folder, ignore_errors=True)
+            self.tool([sys.executable, script, "-o", folder, *arguments])
+            made.write_text(stamp)
+        return folder
+
+    def build(self, name):
+        folder = self.work / name
+        options, extra = BUILDS[name]
+        print(f"building {folder.relative_to(ROOT)}", flush=True)
+        if not (folder / "build.ninja").exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            self.tool(["meson", "setup", folder, *options], extra)
+        self.tool(["ninja", "-C", folder, "-j", str(JOBS)], extra)
+        return folder
+
+    def binary(self, name):
+        folder = self.value(f"{name}_build")
+        listing = subprocess.run(["meson", "introspect", "--targets", folder], check=True, capture_output=True, text=True)
+        for target in json.loads(listing.stdout):
+            if target["name"] == "castnet" and target["type"] == "executable":
+                return target["filename"][0]
+        raise SystemExit("meson.build makes no executable named castnet")
+
+    def tool(self, command, extra=None):
+        """A preparation: silent unless it fails, and then nothing can go on."""
+        command = [str(c) for c in command]
+        done = subprocess.run(command, cwd=ROOT, env={**os.environ, **(extra or {})}, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        if done.returncode:
+            print("\n".join(done.stdout.splitlines()[-TAIL:]))
+            raise SystemExit(f"preparation failed: {shlex.join(command)}")
+
+
+def counts_of(output, status):
+    """(passed, failed, skipped) from what a command printed. A command that says nothing usable has failed once."""
+    lines = output.strip().splitlines()
+    match = LAST_LINE.match(lines[-1].strip()) if lines else None
+    if match:
+        passed, failed, skipped = (int(n or 0) for n in match.groups())
+        return passed, max(failed, 1 if status else 0), skipped
+    meson_counts = {key: int(n) for key, n in MESON_LINE.findall(output)}
+    if meson_counts:
+        failed = sum(meson_counts.get(key, 0) for key in ("Fail", "Unexpected Pass", "Timeout"))
+        return meson_counts.get("Ok", 0), max(failed, 1 if status else 0), meson_counts.get("Skipped", 0)
+    return 0, 1, 0
+
+
+def run_command(template, workshop, log):
+    names = re.findall(r"\{(\w+)\}", template)
+    line = template.format(**{name: workshop.value(name) for name in names})
+    print(f"  {line.replace(str(ROOT) + '/', '')}", flush=True)
+    done = subprocess.run(shlex.split(line), cwd=ROOT, stdout=subprocess.PIPE, text=True, errors="replace")
+    log.write(f"$ {line}\n{done.stdout}\n")
+    passed, failed, skipped = counts_of(done.stdout, done.returncode)
+    if failed:
+        print("\n".join("    " + text for text in done.stdout.splitlines()[-TAIL:]))
+        print(f"  exit {done.returncode}; again: {line.replace(str(ROOT) + '/', '')}", flush=True)
+    return passed, failed, skipped
+
+
+def run_stage(stage, full, workshop):
+    print(f"== {stage.name}: {stage.what}", flush=True)
+    begin = time.monotonic()
+    logs = workshop.work / "logs"
+    logs.mkdir(exist_ok=True)
+    with (logs / f"{stage.name}.log").open("w") as log:
+        rows = [run_command(t, workshop, log) for t in (full and stage.full or stage.quick)]
+    passed, failed, skipped = (sum(column) for column in zip(*rows))
+    seconds = time.monotonic() - begin
+    print(f"   {passed} passed, {failed} failed, {skipped} skipped, {seconds:.0f} s", flush=True)
+    return [stage.name, passed, failed, skipped, f"{seconds:.0f}", "" if not failed else f"tests/run {stage.name}"]
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="tests/run", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("stages", nargs="*", help="only these (default: all)")
+    parser.add_argument("--full", action="store_true", help="everything, for a release")
+    parser.add_argument("--list", action="store_true", help="name the stages")
+    parser.add_argument("--work", type=Path, default=ROOT / "build-test", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.list:
+        harness.table([(s.name, s.what) for s in STAGES], ("stage", "what"))
+        return 0
+    unknown = set(options.stages) - {s.name for s in STAGES}
+    if unknown:
+        parser.error(f"no such stage: {' '.join(sorted(unknown))}; tests/run --list names them")
+    workshop = Workshop((ROOT / options.work).resolve())
+    chosen = [s for s in STAGES if not options.stages or s.name in options.stages]
+    rows = [run_stage(stage, options.full, workshop) for stage in chosen]
+    print("== summary")
+    harness.table(rows, ("stage", "passed", "failed", "skipped", "seconds", "again"))
+    return harness.totals(*(sum(row[i] for row in rows) for i in (1, 2, 3)))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
