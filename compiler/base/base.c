@@ -45,9 +45,16 @@ typedef struct Block {
   max_align_t data[];
 } Block;
 
+typedef struct Cleanup {
+  struct Cleanup *next;
+  void (*fn)(void *);
+  void *p;
+} Cleanup;
+
 struct Arena {
   Door *door;
   Block *blocks;
+  Cleanup *cleanups;
   size_t used, limit;
 };
 
@@ -63,6 +70,7 @@ Arena *arena_new(Door *door, size_t limit) {
 
 void arena_free(Arena *a) {
   if (!a) return;
+  for (Cleanup *c = a->cleanups; c; c = c->next) c->fn(c->p);
   for (Block *b = a->blocks, *next; b; b = next) {
     next = b->next;
     free(b);
@@ -72,6 +80,12 @@ void arena_free(Arena *a) {
 
 Door *arena_door(const Arena *a) { return a->door; }
 size_t arena_used(const Arena *a) { return a->used; }
+
+void arena_on_free(Arena *a, void (*fn)(void *), void *p) {
+  Cleanup *c = NEW(a, Cleanup);
+  *c = (Cleanup){a->cleanups, fn, p};
+  a->cleanups = c;
+}
 
 static Block *arena_block(Arena *a, size_t size) {
   size_t total;

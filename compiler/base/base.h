@@ -63,6 +63,7 @@ Arena *arena_new(Door *door, size_t limit);
 void arena_free(Arena *a);
 Door *arena_door(const Arena *a);
 size_t arena_used(const Arena *a);
+void arena_on_free(Arena *a, void (*fn)(void *), void *p); /* calls fn(p) before the memory goes, last one first */
 void *arena_alloc(Arena *a, size_t size);                /* zeroed, aligned to 16 */
 void *arena_array(Arena *a, size_t n, size_t size);      /* n * size checked */
 void *arena_dup(Arena *a, const void *p, size_t size);
