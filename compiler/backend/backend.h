@@ -1,0 +1,39 @@
+/* The C backend: a planned program to the fixed set of files (docs/GENERATED_API.md). */
+#ifndef CASTNET_BACKEND_H
+#define CASTNET_BACKEND_H
+
+#include "backend/target.h"
+#include "base/diag.h"
+#include "base/files.h"
+#include "lower/program.h"
+
+typedef enum WeightsMode {
+  WEIGHTS_AUTO, /* words up to 4 MiB, .incbin above; the same files either way */
+  WEIGHTS_C,    /* words in N_weights.c */
+  WEIGHTS_ASM,  /* .incbin of N_weights.bin in N_weights.c */
+  WEIGHTS_BIN   /* N_weights.bin alone, given at run time in castnet_env */
+} WeightsMode;
+
+typedef enum OutputsMode { OUTPUTS_CALLER, OUTPUTS_WORKSPACE } OutputsMode;
+
+typedef struct BackendOptions {
+  Str name;           /* the model's name; every external symbol starts with it (made a C identifier by the backend) */
+  const Target *target;
+  WeightsMode weights;
+  OutputsMode outputs;
+  uint64_t model_hash[2]; /* XXH128 of the model's file, high half first (hash128) */
+  Str options;        /* the options that change the output, as on the command line without paths; may be empty */
+  Str model_comment;  /* one line about the model (graph and producer name); may be empty */
+} BackendOptions;
+
+/* Fills ret with N.h, N.c and the weights' files. False after a diagnostic. */
+bool backend_c(Arena *a, Diags *d, const Program *p, const BackendOptions *opt, FileSet *ret);
+
+/* The names of the files that a compile writes, in a fixed order, N.h last: known before the model is read.
+ * Returns their number. */
+enum { BACKEND_MAX_FILES = 4 };
+size_t backend_file_names(Arena *a, Str name, WeightsMode weights, Str ret[BACKEND_MAX_FILES]);
+/* The C identifier that `name` becomes. */
+Str backend_c_name(Arena *a, Str name);
+
+#endif

@@ -1,0 +1,83 @@
+/* Between the frame of N.c (run_c.c) and the printers of steps (emit_*.c).
+ *
+ * A step becomes one static function in `functions` and one call in `calls`, the body of N_run. Pointers reach step functions as
+ * arguments: `static void step_3_conv1(const float *restrict x, const float *restrict w, float *restrict y)`; a dimension that
+ * is not constant is computed there from the symbols it depends on, which are arguments too, under the same names as in N_run.
+ * Steps whose functions have the same text share one.
+ *
+ * Every identifier of `functions` and `calls` that starts with cn_ or CN_ is taken from runtime-lite by itself; names made
+ * from the model never start so, and never are a single letter followed by digits only: those belong to the printers.
+ *
+ * What N_run declares before the calls:
+ *   in, out, ws, ws_size, env    its parameters
+ *   e                            castnet_env, complete (shorter ones of older callers are filled up with zeros)
+ *   m                            unsigned char *, the workspace
+ *   w                            const unsigned char *, the weights
+ *   each symbol                  const int64_t for those of inputs; int64_t, 0 at first, for those that data decides
+ *   o<N>                         int64_t, offsets in bytes that are not constants */
+#ifndef CASTNET_EMIT_H
+#define CASTNET_EMIT_H
+
+#include "backend/backend.h"
+#include "backend/names.h"
+
+/* Where the storage of a buffer is: an expression over the locals of N_run. */
+typedef struct EmitBuffer {
+  Str base;          /* "m", "w", "in->x", "out->y.data", "N_strings_3" */
+  const Dim *offset; /* bytes behind it */
+  Str local;         /* the local that holds the offset, or empty */
+} EmitBuffer;
+
+/* Symbols that a step function takes as arguments. */
+typedef struct SymbolSet {
+  bool *has; /* [dims->symbols.n] */
+} SymbolSet;
+
+typedef struct EmitCtx {
+  Arena *arena;
+  Diags *diags;
+  const Program *program;
+  const BackendOptions *opt;
+  Str name; /* the model's C name */
+  StrBuf functions, calls;
+  unsigned indent;        /* of calls, in blanks */
+  uint32_t n_steps;       /* numbered so far, blocks of control flow included */
+  const Str *symbols;     /* [dims->symbols.n] the locals' names */
+  EmitBuffer *buffers;    /* [program->buffers.n] */
+  NameScope step_names;
+  Map shared;             /* text of a step function -> its name */
+  Map needs;              /* roots named by emit_need */
+} EmitCtx;
+
+/* ---- dimensions ---- */
+void emit_dim(EmitCtx *c, StrBuf *b, const Dim *d); /* an int64_t expression over symbols, parenthesised where needed */
+SymbolSet emit_symbols_new(EmitCtx *c);
+void emit_symbols_add(EmitCtx *c, SymbolSet *s, const Dim *d);     /* every symbol that d depends on */
+void emit_symbol_params(EmitCtx *c, StrBuf *b, const SymbolSet *s); /* ", int64_t batch, int64_t length" */
+void emit_symbol_args(EmitCtx *c, StrBuf *b, const SymbolSet *s);   /* ", batch, length" */
+
+/* ---- pointers ---- */
+/* The first element of the tensor's window, typed: `(const float *)(w + 640)`, `in->x + 3`, `(float *)(m + o2)`. */
+void emit_pointer(EmitCtx *c, StrBuf *b, uint32_t tensor, bool write);
+/* The C element type: "float". */
+const char *emit_ctype(const EmitCtx *c, uint32_t tensor);
+/* "\"conv1\" [1][8][24][24], workspace + 640" for a comment: nothing in it ends one. */
+void emit_describe(EmitCtx *c, StrBuf *b, uint32_t tensor);
+/* "[1][8][24][24]" */
+void emit_shape(EmitCtx *c, StrBuf *b, uint32_t rank, const Dim *const *dims);
+
+/* ---- functions and calls ---- */
+/* A root of the bundle that no text names. */
+void emit_need(EmitCtx *c, const char *symbol);
+/* The function `static RESULT step_<number>_<node>REST` where rest is "(params) { body }\n"; comment: lines for its head
+ * without delimiters, or empty (not part of what is compared). An equal one given before is used again. Returns its name. */
+Str emit_function(EmitCtx *c, const Step *s, const char *result, Str comment, Str rest);
+/* One numbered call in N_run: the hook, `name(args)`, and, where the function returns an error code (int), the return. */
+void emit_call(EmitCtx *c, const Step *s, Str name, bool may_fail, Str args);
+/* A line of N_run as it is, indented ("for (...) {"). */
+void emit_line(EmitCtx *c, const char *fmt, ...) BASE_PRINTF(2, 3);
+
+/* ---- the printers of steps: fill functions and calls for program->main. False after diagnostics. ---- */
+bool emit_steps(EmitCtx *c);
+
+#endif

@@ -1,0 +1,27 @@
+/* C identifiers and comments from ONNX names, which may hold any bytes. */
+#ifndef CASTNET_NAMES_H
+#define CASTNET_NAMES_H
+
+#include "base/base.h"
+
+/* Names in use in one C scope. */
+typedef struct NameScope {
+  Arena *arena;
+  Map used;
+} NameScope;
+
+NameScope names_scope(Arena *a);
+void names_reserve(NameScope *s, const char *name); /* never given out */
+
+/* [A-Za-z0-9_] kept, others `_`, `x` before a digit, `_` after a keyword, cut at 48 characters; eight hash digits are added
+ * when it was cut or is taken in the scope. An empty name becomes `fallback`. */
+Str names_add(NameScope *s, Str onnx_name, const char *fallback);
+/* The same without a scope. */
+Str names_identifier(Arena *a, Str onnx_name, const char *fallback);
+
+/* The original for a C comment of one line, quoted: ends no comment, holds no trigraph and no backslash before a newline. */
+void names_comment(StrBuf *b, Str s, size_t max);
+/* A C string literal's content, any bytes, without the quotes (octal escapes, no trigraphs). */
+void names_c_string(StrBuf *b, Str s);
+
+#endif
