@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT-0 */
+/* What every kernel stands on: the words for "inline" and "unroll" of each compiler.
+ *
+ * House rule of this folder (the bundler depends on it): one top-level item, one blank line, the next item; no blank line
+ * inside an item; its comment directly above it; every defined name starts with cn_ or CN_. */
+#ifndef CN_BASE_H
+#define CN_BASE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* Full unrolling of a loop whose trip count is a literal once its function is inlined. Each compiler needs its own pragma:
+ * with another, or with none, accumulators that live in an array are spilled. n is an upper bound of the trip count. */
+#if defined(__clang__)
+#define CN_UNROLL(n) CN_PRAGMA(clang loop unroll(full))
+#elif defined(__GNUC__)
+#define CN_UNROLL(n) CN_PRAGMA(GCC unroll n)
+#else
+#define CN_UNROLL(n)
+#endif
+
+#define CN_PRAGMA(text) _Pragma(#text)
+
+/* A body that must vanish into its caller, so that its parameters become literals there. */
+#if defined(__GNUC__)
+#define CN_INLINE static inline __attribute__((always_inline))
+#else
+#define CN_INLINE static inline
+#endif
+
+/* A driver: one copy a translation unit, called with arguments. */
+#if defined(__GNUC__)
+#define CN_NOINLINE static __attribute__((noinline, unused))
+#else
+#define CN_NOINLINE static
+#endif
+
+/* A body or a driver that uses the SIMD layer; CN_SIMD is the layer's target attribute. */
+#define CN_KERNEL CN_INLINE CN_SIMD
+
+#define CN_DRIVER CN_NOINLINE CN_SIMD
+
+#if defined(__GNUC__)
+#define CN_ALIGN(n) __attribute__((aligned(n)))
+#else
+#define CN_ALIGN(n)
+#endif
+
+CN_INLINE size_t cn_min(size_t a, size_t b) { return a < b ? a : b; }
+
+CN_INLINE size_t cn_max(size_t a, size_t b) { return a > b ? a : b; }
+
+CN_INLINE size_t cn_ceil_div(size_t a, size_t b) { return (a + b - 1) / b; }
+
+CN_INLINE size_t cn_round_up(size_t a, size_t b) { return cn_ceil_div(a, b) * b; }
+
+#endif

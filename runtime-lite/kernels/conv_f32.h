@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT-0 */
+/* Convolution, f32: plain channel-first activations, weights packed by cn_pack_conv_f32, as a matrix product of weights and
+ * pixels that are gathered a block at a time (implicit GEMM). Needs a SIMD layer included before. */
+#ifndef CN_KERNELS_CONV_F32_H
+#define CN_KERNELS_CONV_F32_H
+
+#include "kernels/gather_f32.h"
+#include "kernels/tile_f32.h"
+
+/* A convolution; out must not overlap in or weights. */
+typedef struct cn_conv_f32_args {
+  cn_window window;
+  const float *in;      /* [images][groups * c][in...] */
+  const float *weights; /* [groups][ceil(m/MR)][taps * c][MR] */
+  float *out;           /* [images][groups * m][out...] */
+  cn_epilogue_f32 ep;   /* CN_EP_ROW_BIAS: bias of each output channel; its tile's index is image * groups + group */
+} cn_conv_f32_args;
+
+CN_INLINE size_t cn_conv_depth(const cn_window *w) { return cn_volume(w->kernel) * w->c; }
+
+/* Floats of scratch that one call of cn_conv_f32 needs. */
+CN_INLINE size_t cn_conv_f32_scratch(const cn_window *w) {
+  size_t pixels = cn_round_up(cn_min(cn_volume(w->out), CN_GEMM_F32_NC), CN_GEMM_F32_NR);
+  return cn_min(cn_conv_depth(w), CN_GEMM_F32_KC) * pixels + CN_VF32_LANES;
+}
+
+/* Blocks of NC pixels; where these are few, output channels are split too, in at least four tiles. By sizes alone. */
+CN_INLINE size_t cn_conv_f32_blocks(const cn_window *w) {
+  return w->images * w->groups * cn_ceil_div(cn_volume(w->out), CN_GEMM_F32_NC);
+}
+
+CN_INLINE size_t cn_conv_f32_rows(const cn_window *w) {
+  const size_t want = cn_ceil_div(16, cn_max(cn_conv_f32_blocks(w), 1));
+  const size_t most = cn_max(cn_ceil_div(w->m, 4 * CN_GEMM_F32_MR), 1);
+  return cn_max(cn_round_up(cn_ceil_div(w->m, cn_min(want, most)), CN_GEMM_F32_MR), CN_GEMM_F32_MR);
+}
+
+CN_INLINE size_t cn_conv_f32_tasks(const cn_conv_f32_args *a) {
+  return cn_conv_f32_blocks(&a->window) * cn_ceil_div(a->window.m, cn_conv_f32_rows(&a->window));
+}
+
+/* One task's constants: a block of pixels of one image and group. */
+typedef struct cn_conv_f32_block {
+  const cn_conv_f32_args *args;
+  const float *weights, *bias; /* this group's */
+  float *out;                  /* [m][pixels] of this image and group */
+  size_t index, depth, pixels;
+} cn_conv_f32_block;
+
+/* Output channels m0 .. m1 times n <= NR pixels from p; panel: [kc][NR] gathered. */
+CN_KERNEL void cn_conv_panel_f32(const cn_conv_f32_block *t, size_t m0, size_t m1, size_t p, size_t n, const float *panel,
+                                 size_t k0, size_t kc, unsigned part) {
+  const cn_epilogue_f32 *ep = &t->args->ep;
+  for (size_t i = m0; i < m1; i += CN_GEMM_F32_MR) {
+    const size_t m = cn_min(CN_GEMM_F32_MR, m1 - i);
+    const float *a = t->weights + i * t->depth + k0 * CN_GEMM_F32_MR;
+    float *out = t->out + i * t->pixels + p;
+    const float *bias = ep->flags & CN_EP_ROW_BIAS ? t->bias + i : 0;
+    const float *residual = ep->flags & CN_EP_RESIDUAL ? ep->residual + (out - t->args->out) : 0;
+    if (m == CN_GEMM_F32_MR && n == CN_GEMM_F32_NR) {
+      cn_vf32 acc[CN_GEMM_F32_MR * CN_GEMM_F32_NV];
+      cn_tile_f32(a, 1, CN_GEMM_F32_MR, panel, CN_GEMM_F32_NR, kc, CN_GEMM_F32_MR, CN_GEMM_F32_NV, acc);
+      cn_tile_finish_f32(acc, out, t->pixels, part, ep, bias, residual);
+    } else {
+      CN_ALIGN(64) float tile[CN_GEMM_F32_MR * CN_GEMM_F32_NR];
+      cn_edge_tile_f32(a, 1, CN_GEMM_F32_MR, panel, kc, m, n, tile);
+      cn_edge_finish_f32(tile, CN_GEMM_F32_NR, out, t->pixels, m, n, part, ep, bias, residual);
+    }
+  }
+}
+
+/* Channels m0 .. m1 of the pixels p0 .. p1: for each part of the depth, gather all panels, then pass the weights over them,
+ * a block of MC channels at a time so that it is read from a near cache for every panel after the first. */
+CN_KERNEL void cn_conv_block_run_f32(const cn_conv_f32_block *t, const cn_window *w, const float *in, size_t p0, size_t p1,
+                                     size_t m0, size_t m1, float *scratch) {
+  size_t k0 = 0;
+  do {
+    const size_t kc = cn_min(CN_GEMM_F32_KC, t->depth - k0);
+    const unsigned part = (k0 == 0 ? CN_PART_FIRST : 0) | (k0 + kc == t->depth ? CN_PART_LAST : 0);
+    for (size_t p = p0; p < p1; p += CN_GEMM_F32_NR)
+      cn_gather_f32(w, in, k0, kc, p, cn_min(CN_GEMM_F32_NR, p1 - p), scratch + (p - p0) * kc);
+    for (size_t i = m0; i < m1; i += CN_GEMM_F32_MC) {
+      const size_t stop = cn_min(m1, i + CN_GEMM_F32_MC);
+      for (size_t p = p0; p < p1; p += CN_GEMM_F32_NR) {
+        const size_t n = cn_min(CN_GEMM_F32_NR, p1 - p);
+        cn_conv_panel_f32(t, i, stop, p, n, scratch + (p - p0) * kc, k0, kc, part);
+        if ((part & CN_PART_LAST) && t->args->ep.tile)
+          t->args->ep.tile(t->args->ep.ctx, t->out + i * t->pixels + p, t->pixels, t->index, i, stop - i, p, n);
+      }
+    }
+    k0 += kc;
+  } while (k0 < t->depth);
+}
+
+/* Tasks t0 .. t1 of cn_conv_f32_tasks(a), in any order and on any threads, each call with its own scratch of
+ * cn_conv_f32_scratch floats. Tasks of the same pixels share their gathering. */
+CN_DRIVER void cn_conv_f32(const cn_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
+  const cn_window w = cn_window_flat(&a->window);
+  const size_t rows = cn_conv_f32_rows(&a->window), splits = cn_ceil_div(w.m, rows);
+  const size_t pixels = cn_volume(w.out), across = cn_ceil_div(pixels, CN_GEMM_F32_NC);
+  while (t0 < t1) {
+    const size_t block = t0 / splits, stop = cn_min(t1, (block + 1) * splits);
+    const size_t index = block / across, p0 = block % across * CN_GEMM_F32_NC, group = index % w.groups;
+    const size_t m0 = (t0 - block * splits) * rows, m1 = cn_min(w.m, (stop - block * splits) * rows);
+    cn_conv_f32_block t;
+    t.args = a;
+    t.depth = cn_conv_depth(&w);
+    t.weights = a->weights + group * cn_round_up(w.m, CN_GEMM_F32_MR) * t.depth;
+    t.bias = a->ep.bias ? a->ep.bias + group * w.m : 0;
+    t.out = a->out + index * w.m * pixels;
+    t.index = index;
+    t.pixels = pixels;
+    cn_conv_block_run_f32(&t, &w, a->in + index * w.c * cn_volume(w.in), p0, cn_min(pixels, p0 + CN_GEMM_F32_NC), m0, m1,
+                          scratch);
+    t0 = stop;
+  }
+}
+
+#endif

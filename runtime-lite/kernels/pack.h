@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT-0 */
+/* Packing of matrix operands into panels. One function serves both sides: B [K][N] becomes column panels
+ * [ceil(N/width)][K][width], A [M][K] row panels [ceil(M/width)][K][width]; places beyond the matrix are zero.
+ * The width is the target's, an argument: the compiler packs constants with the same functions for any target. */
+#ifndef CN_KERNELS_PACK_H
+#define CN_KERNELS_PACK_H
+
+#include "base.h"
+
+/* Elements of the packed form. */
+CN_INLINE size_t cn_pack_size(size_t k, size_t n, size_t width) { return cn_round_up(n, width) * k; }
+
+/* One panel: src element (i, j) at src[i * k_stride + j * n_stride], n <= width columns of it used. */
+CN_NOINLINE void cn_pack_panel_f32(const float *src, size_t k_stride, size_t n_stride, size_t k, size_t n, size_t width,
+                                   float *dst) {
+  if (n_stride == 1 && n == width) {
+    for (size_t i = 0; i < k; i++) memcpy(dst + i * width, src + i * k_stride, width * sizeof *dst);
+    return;
+  }
+  for (size_t j = 0; j < n; j++) {
+    const float *s = src + j * n_stride;
+    for (size_t i = 0; i < k; i++) dst[i * width + j] = s[i * k_stride];
+  }
+  for (size_t i = 0; i < k; i++) {
+    for (size_t j = n; j < width; j++) dst[i * width + j] = 0.0f;
+  }
+}
+
+/* B [k][n] with any strides (a transposed B has k_stride 1) -> dst [ceil(n/nr)][k][nr], cn_pack_size(k, n, nr) elements. */
+CN_NOINLINE void cn_pack_b_f32(const float *src, size_t k_stride, size_t n_stride, size_t k, size_t n, size_t nr,
+                               float *dst) {
+  for (size_t j = 0; j < n; j += nr, dst += k * nr)
+    cn_pack_panel_f32(src + j * n_stride, k_stride, n_stride, k, cn_min(nr, n - j), nr, dst);
+}
+
+/* Weights of a convolution [groups * m][c][taps] -> dst [groups][ceil(m/mr)][taps * c][mr]: m and c are those of one group,
+ * taps the product of the kernel's dimensions. Depth runs over taps first, so that the inner loops run over channels. */
+CN_NOINLINE void cn_pack_conv_f32(const float *src, size_t groups, size_t m, size_t c, size_t taps, size_t mr, float *dst) {
+  for (size_t g = 0; g < groups; g++) {
+    for (size_t i = 0; i < m; i += mr) {
+      const float *s = src + (g * m + i) * c * taps;
+      for (size_t t = 0; t < taps; t++, dst += c * mr)
+        cn_pack_panel_f32(s + t, taps, c * taps, c, cn_min(mr, m - i), mr, dst);
+    }
+  }
+}
+
+#endif

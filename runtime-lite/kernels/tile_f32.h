@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT-0 */
+/* The register tile of the f32 matrix product and convolution, and what is done to it before it is stored.
+ * Needs a SIMD layer (simd/<isa>.h) included before. */
+#ifndef CN_KERNELS_TILE_F32_H
+#define CN_KERNELS_TILE_F32_H
+
+#include "base.h"
+
+#define CN_GEMM_F32_NV (CN_GEMM_F32_NR / CN_VF32_LANES)
+
+/* Flags of cn_epilogue_f32. */
+#define CN_EP_ROW_BIAS 1u
+
+#define CN_EP_COL_BIAS 2u
+
+#define CN_EP_RESIDUAL 4u
+
+#define CN_EP_CLAMP 8u
+
+/* What follows a product before its result leaves the cache. In registers, in this order: + bias, + residual, clamp
+ * (NaN stays NaN). Then `tile`, if not NULL, once for each finished block of a few kilobytes, in place: rows m0 .. m0 + m,
+ * columns n0 .. n0 + n of one matrix (one image and group of a convolution, which index counts), ld apart. */
+typedef struct cn_epilogue_f32 {
+  unsigned flags;
+  const float *bias;     /* [M] or [N]; a convolution's runs over all groups: [groups * M] */
+  const float *residual; /* same shape and row distance as the result; may be the result itself */
+  float lo, hi;          /* clamp */
+  void (*tile)(void *ctx, float *tile, size_t ld, size_t index, size_t m0, size_t m, size_t n0, size_t n);
+  void *ctx;
+} cn_epilogue_f32;
+
+/* acc[mr][nv] = A [mr][k] B [k][nv vectors]: element (i, p) of A at a[i * a_rs + p * a_ks], row p of B at b[p * b_ks].
+ * mr and nv are literals; acc becomes registers. */
+CN_KERNEL void cn_tile_f32(const float *a, size_t a_rs, size_t a_ks, const float *b, size_t b_ks, size_t k, size_t mr,
+                           size_t nv, cn_vf32 *acc) {
+  CN_UNROLL(64)
+  for (size_t i = 0; i < mr * nv; i++) acc[i] = cn_vf32_zero();
+  for (size_t p = 0; p < k; p++, a += a_ks, b += b_ks) {
+    CN_UNROLL(16)
+    for (size_t i = 0; i < mr; i++) {
+      cn_vf32 x = cn_vf32_set1(a[i * a_rs]);
+      CN_UNROLL(4)
+      for (size_t v = 0; v < nv; v++) acc[i * nv + v] = cn_vf32_fma(x, cn_vf32_load(b + v * CN_VF32_LANES), acc[i * nv + v]);
+    }
+  }
+}
+
+/* Which part of the depth a tile is: sums of the parts meet in C. */
+#define CN_PART_FIRST 1u
+
+#define CN_PART_LAST 2u
+
+/* A full tile from registers to c (row distance ldc): the flags choose whole passes over the registers. bias and residual
+ * point at this tile's places. */
+CN_KERNEL void cn_tile_finish_f32(cn_vf32 *acc, float *c, size_t ldc, unsigned part, const cn_epilogue_f32 *ep,
+                                  const float *bias, const float *residual) {
+  const size_t mr = CN_GEMM_F32_MR, nv = CN_GEMM_F32_NV, lanes = CN_VF32_LANES;
+  if (!(part & CN_PART_FIRST)) {
+    CN_UNROLL(64)
+    for (size_t i = 0; i < mr * nv; i++) acc[i] = cn_vf32_add(acc[i], cn_vf32_load(c + i / nv * ldc + i % nv * lanes));
+  } else {
+    if (ep->flags & CN_EP_ROW_BIAS) {
+      CN_UNROLL(64)
+      for (size_t i = 0; i < mr * nv; i++) acc[i] = cn_vf32_add(acc[i], cn_vf32_set1(bias[i / nv]));
+    }
+    if (ep->flags & CN_EP_COL_BIAS) {
+      CN_UNROLL(64)
+      for (size_t i = 0; i < mr * nv; i++) acc[i] = cn_vf32_add(acc[i], cn_vf32_load(bias + i % nv * lanes));
+    }
+    if (ep->flags & CN_EP_RESIDUAL) {
+      CN_UNROLL(64)
+      for (size_t i = 0; i < mr * nv; i++)
+        acc[i] = cn_vf32_add(acc[i], cn_vf32_load(residual + i / nv * ldc + i % nv * lanes));
+    }
+  }
+  if ((part & CN_PART_LAST) && (ep->flags & CN_EP_CLAMP)) {
+    cn_vf32 lo = cn_vf32_set1(ep->lo), hi = cn_vf32_set1(ep->hi);
+    CN_UNROLL(64)
+    for (size_t i = 0; i < mr * nv; i++) acc[i] = cn_vf32_min(hi, cn_vf32_max(lo, acc[i]));
+  }
+  CN_UNROLL(64)
+  for (size_t i = 0; i < mr * nv; i++) cn_vf32_store(c + i / nv * ldc + i % nv * lanes, acc[i]);
+}
+
+/* The same for the m x n corner of a tile that lies in memory (row distance ld), touching nothing outside of it. */
+CN_DRIVER void cn_edge_finish_f32(const float *tile, size_t ld, float *c, size_t ldc, size_t m, size_t n, unsigned part,
+                                  const cn_epilogue_f32 *ep, const float *bias, const float *residual) {
+  const unsigned flags = part & CN_PART_FIRST ? ep->flags : 0;
+  for (size_t i = 0; i < m; i++) {
+    for (size_t j = 0; j < n; j += CN_VF32_LANES) {
+      const size_t w = n - j, at = i * ldc + j;
+      cn_vf32 x = cn_vf32_load_n(tile + i * ld + j, w);
+      if (!(part & CN_PART_FIRST)) x = cn_vf32_add(x, cn_vf32_load_n(c + at, w));
+      if (flags & CN_EP_ROW_BIAS) x = cn_vf32_add(x, cn_vf32_set1(bias[i]));
+      if (flags & CN_EP_COL_BIAS) x = cn_vf32_add(x, cn_vf32_load_n(bias + j, w));
+      if (flags & CN_EP_RESIDUAL) x = cn_vf32_add(x, cn_vf32_load_n(residual + at, w));
+      if ((part & CN_PART_LAST) && (ep->flags & CN_EP_CLAMP))
+        x = cn_vf32_min(cn_vf32_set1(ep->hi), cn_vf32_max(cn_vf32_set1(ep->lo), x));
+      cn_vf32_store_n(c + at, x, w);
+    }
+  }
+}
+
+/* One shape of the edge: mr rows, nv vectors into tile (row distance NR). */
+CN_KERNEL void cn_edge_body_f32(const float *a, size_t a_rs, size_t a_ks, const float *b, size_t k, size_t mr, size_t nv,
+                                float *tile) {
+  cn_vf32 acc[16 * 4];
+  cn_tile_f32(a, a_rs, a_ks, b, CN_GEMM_F32_NR, k, mr, nv, acc);
+  CN_UNROLL(64)
+  for (size_t i = 0; i < mr * nv; i++) cn_vf32_store(tile + i / nv * CN_GEMM_F32_NR + i % nv * CN_VF32_LANES, acc[i]);
+}
+
+/* Rows of an edge tile in steps whose bodies stay few: MR, 4, 2, 1. */
+CN_KERNEL void cn_edge_rows_f32(const float *a, size_t a_rs, size_t a_ks, const float *b, size_t k, size_t m, size_t nv,
+                                float *tile) {
+  for (size_t i = 0; i < m;) {
+    const float *ai = a + i * a_rs;
+    float *ti = tile + i * CN_GEMM_F32_NR;
+    if (m - i >= CN_GEMM_F32_MR) {
+      cn_edge_body_f32(ai, a_rs, a_ks, b, k, CN_GEMM_F32_MR, nv, ti);
+      i += CN_GEMM_F32_MR;
+    } else if (m - i >= 4) {
+      cn_edge_body_f32(ai, a_rs, a_ks, b, k, 4, nv, ti);
+      i += 4;
+    } else if (m - i >= 2) {
+      cn_edge_body_f32(ai, a_rs, a_ks, b, k, 2, nv, ti);
+      i += 2;
+    } else {
+      cn_edge_body_f32(ai, a_rs, a_ks, b, k, 1, nv, ti);
+      i += 1;
+    }
+  }
+}
+
+/* tile[m][NR] = A [m][k] B [k][n], m <= MR, n <= NR, of a packed B; half the vectors where they suffice. */
+CN_DRIVER void cn_edge_tile_f32(const float *a, size_t a_rs, size_t a_ks, const float *b, size_t k, size_t m, size_t n,
+                                float *tile) {
+  if (n > CN_GEMM_F32_NR / 2) cn_edge_rows_f32(a, a_rs, a_ks, b, k, m, CN_GEMM_F32_NV, tile);
+  else cn_edge_rows_f32(a, a_rs, a_ks, b, k, m, (CN_GEMM_F32_NV + 1) / 2, tile);
+}
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT-0 */
+/* The geometry of sliding windows, shared by convolution and pooling: which element of the input a place of the output
+ * reads at a tap of the kernel. One to three spatial dimensions; missing ones lead and have size 1. */
+#ifndef CN_KERNELS_WINDOW_H
+#define CN_KERNELS_WINDOW_H
+
+#include "base.h"
+
+/* Tensors are [images][groups * c][in...] and [images][groups * m][out...]. Output o at tap t reads place
+ * (o * stride + t * dilation - pad) / up where that is whole and inside of the input, else the fill value. */
+typedef struct cn_window {
+  size_t images, groups, c, m; /* c, m: channels of one group; pooling has groups = channels, c = m = 1 */
+  size_t in[3], out[3], kernel[3], stride[3], dilation[3];
+  size_t up[3];     /* input dilation, 1 for a plain convolution: the stride of a transposed one */
+  ptrdiff_t pad[3]; /* before the first element; negative crops */
+} cn_window;
+
+CN_INLINE size_t cn_volume(const size_t dims[3]) { return dims[0] * dims[1] * dims[2]; }
+
+/* A convolution without a window (1x1, stride 1, no padding) sees the image as one row. */
+CN_INLINE cn_window cn_window_flat(const cn_window *w) {
+  cn_window flat = *w;
+  int plain = 1;
+  for (int i = 0; i < 3; i++)
+    plain &= w->kernel[i] == 1 && w->stride[i] == 1 && w->up[i] == 1 && w->pad[i] == 0 && w->in[i] == w->out[i];
+  if (plain) {
+    flat.in[2] = flat.out[2] = cn_volume(w->in);
+    flat.in[0] = flat.in[1] = flat.out[0] = flat.out[1] = 1;
+  }
+  return flat;
+}
+
+/* Place read along an axis, -1 where there is none. */
+CN_INLINE ptrdiff_t cn_window_place(const cn_window *w, int axis, size_t o, size_t tap) {
+  ptrdiff_t x = (ptrdiff_t)(o * w->stride[axis] + tap * w->dilation[axis]) - w->pad[axis];
+  if (x < 0) return -1;
+  if (w->up[axis] != 1) {
+    if ((size_t)x % w->up[axis]) return -1;
+    x = (ptrdiff_t)((size_t)x / w->up[axis]);
+  }
+  return (size_t)x < w->in[axis] ? x : -1;
+}
+
+/* First output o with o * stride + tap * dilation - pad >= bound (without input dilation), at most out. */
+CN_INLINE size_t cn_window_first(const cn_window *w, int axis, size_t tap, size_t bound) {
+  ptrdiff_t x = (ptrdiff_t)bound + w->pad[axis] - (ptrdiff_t)(tap * w->dilation[axis]);
+  return x <= 0 ? 0 : cn_min(w->out[axis], cn_ceil_div((size_t)x, w->stride[axis]));
+}
+
+#endif

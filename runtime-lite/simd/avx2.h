@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT-0 */
+/* The SIMD layer on AVX2 and FMA: vectors of 256 bits. Contract: simd/scalar.h. */
+#ifndef CN_SIMD_AVX2_H
+#define CN_SIMD_AVX2_H
+
+#include "base.h"
+#include <immintrin.h>
+
+#define CN_SIMD __attribute__((target("avx2,fma")))
+
+/* 6 x 16: twelve accumulators, two vectors of B, one broadcast of A: 15 of 16 registers (tiles: targets/x86-64-v3.def). */
+#define CN_GEMM_F32_MR 6
+
+#define CN_GEMM_F32_NR 16
+
+#define CN_GEMM_F32_KC 256
+
+#define CN_GEMM_F32_MC 96
+
+#define CN_GEMM_F32_NC 128
+
+#define CN_VF32_LANES 8
+
+typedef __m256 cn_vf32;
+
+CN_KERNEL cn_vf32 cn_vf32_zero(void) { return _mm256_setzero_ps(); }
+
+CN_KERNEL cn_vf32 cn_vf32_set1(float x) { return _mm256_set1_ps(x); }
+
+CN_KERNEL cn_vf32 cn_vf32_load(const float *p) { return _mm256_loadu_ps(p); }
+
+CN_KERNEL void cn_vf32_store(float *p, cn_vf32 v) { _mm256_storeu_ps(p, v); }
+
+/* All bits set in the first n of eight 32-bit lanes. */
+CN_KERNEL __m256i cn_avx2_mask(size_t n) {
+  return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+
+CN_KERNEL cn_vf32 cn_vf32_load_n(const float *p, size_t n) { return _mm256_maskload_ps(p, cn_avx2_mask(n)); }
+
+CN_KERNEL __m128 cn_avx2_low(cn_vf32 v) { return _mm256_castps256_ps128(v); }
+
+CN_KERNEL __m128 cn_avx2_high(cn_vf32 v) { return _mm256_extractf128_ps(v, 1); }
+
+/* By halves, since masked stores are microcoded on AMD. */
+CN_KERNEL void cn_vf32_store_n(float *p, cn_vf32 v, size_t n) {
+  __m128 x = cn_avx2_low(v);
+  if (n >= 8) {
+    _mm256_storeu_ps(p, v);
+    return;
+  }
+  if (n & 4) {
+    _mm_storeu_ps(p, x);
+    x = cn_avx2_high(v);
+    p += 4;
+  }
+  if (n & 2) {
+    _mm_storel_pi((__m64 *)(void *)p, x);
+    x = _mm_movehl_ps(x, x);
+    p += 2;
+  }
+  if (n & 1) _mm_store_ss(p, x);
+}
+
+/* The second load starts one lane early, so that it ends at p[14]. */
+CN_KERNEL cn_vf32 cn_vf32_load_even(const float *p) {
+  __m256 s = _mm256_shuffle_ps(_mm256_loadu_ps(p), _mm256_loadu_ps(p + 7), 0xd8); /* 0 2 8 10 | 4 6 12 14 */
+  return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(s), 0xd8));
+}
+
+CN_KERNEL cn_vf32 cn_vf32_add(cn_vf32 a, cn_vf32 b) { return _mm256_add_ps(a, b); }
+
+CN_KERNEL cn_vf32 cn_vf32_sub(cn_vf32 a, cn_vf32 b) { return _mm256_sub_ps(a, b); }
+
+CN_KERNEL cn_vf32 cn_vf32_mul(cn_vf32 a, cn_vf32 b) { return _mm256_mul_ps(a, b); }
+
+CN_KERNEL cn_vf32 cn_vf32_div(cn_vf32 a, cn_vf32 b) { return _mm256_div_ps(a, b); }
+
+CN_KERNEL cn_vf32 cn_vf32_fma(cn_vf32 a, cn_vf32 b, cn_vf32 c) { return _mm256_fmadd_ps(a, b, c); }
+
+CN_KERNEL cn_vf32 cn_vf32_max(cn_vf32 a, cn_vf32 b) { return _mm256_max_ps(a, b); }
+
+CN_KERNEL cn_vf32 cn_vf32_min(cn_vf32 a, cn_vf32 b) { return _mm256_min_ps(a, b); }
+
+CN_KERNEL cn_vf32 cn_vf32_maxn(cn_vf32 a, cn_vf32 b) {
+  return _mm256_blendv_ps(_mm256_max_ps(a, b), a, _mm256_cmp_ps(a, a, _CMP_UNORD_Q));
+}
+
+CN_KERNEL float cn_vf32_reduce_add(cn_vf32 v) {
+  __m128 x = _mm_add_ps(cn_avx2_low(v), cn_avx2_high(v));
+  x = _mm_add_ps(x, _mm_movehl_ps(x, x));
+  return _mm_cvtss_f32(_mm_add_ss(x, _mm_shuffle_ps(x, x, 1)));
+}
+
+CN_KERNEL float cn_vf32_reduce_maxn(cn_vf32 v) {
+  v = cn_vf32_maxn(v, _mm256_permute2f128_ps(v, v, 1));
+  v = cn_vf32_maxn(v, _mm256_permute_ps(v, 0x4e));
+  v = cn_vf32_maxn(v, _mm256_permute_ps(v, 0xb1));
+  return _mm_cvtss_f32(cn_avx2_low(v));
+}
+
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT-0 */
+/* The SIMD layer on AVX-512 F, VL, BW, DQ: vectors of 512 bits. Contract: simd/scalar.h. */
+#ifndef CN_SIMD_AVX512_H
+#define CN_SIMD_AVX512_H
+
+#include "base.h"
+#include <immintrin.h>
+
+#define CN_SIMD __attribute__((target("avx512f,avx512vl,avx512bw,avx512dq,avx2,fma")))
+
+/* 12 x 32: 24 accumulators, two vectors of B, A as broadcast operands of the FMA (tiles: targets/x86-64-v4.def). */
+#define CN_GEMM_F32_MR 12
+
+#define CN_GEMM_F32_NR 32
+
+#define CN_GEMM_F32_KC 256
+
+#define CN_GEMM_F32_MC 96
+
+#define CN_GEMM_F32_NC 128
+
+#define CN_VF32_LANES 16
+
+typedef __m512 cn_vf32;
+
+CN_KERNEL cn_vf32 cn_vf32_zero(void) { return _mm512_setzero_ps(); }
+
+CN_KERNEL cn_vf32 cn_vf32_set1(float x) { return _mm512_set1_ps(x); }
+
+CN_KERNEL cn_vf32 cn_vf32_load(const float *p) { return _mm512_loadu_ps(p); }
+
+CN_KERNEL void cn_vf32_store(float *p, cn_vf32 v) { _mm512_storeu_ps(p, v); }
+
+CN_KERNEL __mmask16 cn_avx512_mask(size_t n) { return (__mmask16)(n >= 16 ? 0xffffu : (1u << n) - 1u); }
+
+CN_KERNEL cn_vf32 cn_vf32_load_n(const float *p, size_t n) { return _mm512_maskz_loadu_ps(cn_avx512_mask(n), p); }
+
+CN_KERNEL void cn_vf32_store_n(float *p, cn_vf32 v, size_t n) { _mm512_mask_storeu_ps(p, cn_avx512_mask(n), v); }
+
+/* The second load starts one lane early, so that it ends at p[30]. */
+CN_KERNEL cn_vf32 cn_vf32_load_even(const float *p) {
+  __m512i order = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 17, 19, 21, 23, 25, 27, 29, 31);
+  return _mm512_permutex2var_ps(_mm512_loadu_ps(p), order, _mm512_loadu_ps(p + 15));
+}
+
+CN_KERNEL cn_vf32 cn_vf32_add(cn_vf32 a, cn_vf32 b) { return _mm512_add_ps(a, b); }
+
+CN_KERNEL cn_vf32 cn_vf32_sub(cn_vf32 a, cn_vf32 b) { return _mm512_sub_ps(a, b); }
+
+CN_KERNEL cn_vf32 cn_vf32_mul(cn_vf32 a, cn_vf32 b) { return _mm512_mul_ps(a, b); }
+
+CN_KERNEL cn_vf32 cn_vf32_div(cn_vf32 a, cn_vf32 b) { return _mm512_div_ps(a, b); }
+
+CN_KERNEL cn_vf32 cn_vf32_fma(cn_vf32 a, cn_vf32 b, cn_vf32 c) { return _mm512_fmadd_ps(a, b, c); }
+
+CN_KERNEL cn_vf32 cn_vf32_max(cn_vf32 a, cn_vf32 b) { return _mm512_max_ps(a, b); }
+
+CN_KERNEL cn_vf32 cn_vf32_min(cn_vf32 a, cn_vf32 b) { return _mm512_min_ps(a, b); }
+
+CN_KERNEL cn_vf32 cn_vf32_maxn(cn_vf32 a, cn_vf32 b) {
+  return _mm512_mask_mov_ps(_mm512_max_ps(a, b), _mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q), a);
+}
+
+CN_KERNEL float cn_vf32_reduce_add(cn_vf32 v) {
+  __m256 h = _mm256_add_ps(_mm512_castps512_ps256(v), _mm512_extractf32x8_ps(v, 1));
+  __m128 x = _mm_add_ps(_mm256_castps256_ps128(h), _mm256_extractf128_ps(h, 1));
+  x = _mm_add_ps(x, _mm_movehl_ps(x, x));
+  return _mm_cvtss_f32(_mm_add_ss(x, _mm_shuffle_ps(x, x, 1)));
+}
+
+CN_KERNEL float cn_vf32_reduce_maxn(cn_vf32 v) {
+  v = cn_vf32_maxn(v, _mm512_shuffle_f32x4(v, v, 0x4e));
+  v = cn_vf32_maxn(v, _mm512_shuffle_f32x4(v, v, 0xb1));
+  v = cn_vf32_maxn(v, _mm512_permute_ps(v, 0x4e));
+  v = cn_vf32_maxn(v, _mm512_permute_ps(v, 0xb1));
+  return _mm_cvtss_f32(_mm512_castps512_ps128(v));
+}
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT-0 */
+/* The SIMD layer in portable C99: vectors of one lane. It is the contract of the other layers and the oracle of their tests.
+ *
+ * _n variants touch the first n lanes in memory only (0 <= n <= lanes); loads fill the others with zero.
+ * max(a, b) and min(a, b) give b where either is NaN, as x86 does; maxn lets NaN through from both sides. */
+#ifndef CN_SIMD_SCALAR_H
+#define CN_SIMD_SCALAR_H
+
+#include "base.h"
+
+#define CN_SIMD
+
+/* Register tile of the f32 matrix product and convolution, rows and columns; depth, rows and columns of a cache block.
+ * The same numbers stand in targets/c99.def, where the compiler reads them (a test compares). */
+#define CN_GEMM_F32_MR 4
+
+#define CN_GEMM_F32_NR 4
+
+#define CN_GEMM_F32_KC 128
+
+#define CN_GEMM_F32_MC 32
+
+#define CN_GEMM_F32_NC 32
+
+#define CN_VF32_LANES 1
+
+typedef float cn_vf32;
+
+CN_INLINE cn_vf32 cn_vf32_zero(void) { return 0.0f; }
+
+CN_INLINE cn_vf32 cn_vf32_set1(float x) { return x; }
+
+CN_INLINE cn_vf32 cn_vf32_load(const float *p) { return *p; }
+
+CN_INLINE void cn_vf32_store(float *p, cn_vf32 v) { *p = v; }
+
+CN_INLINE cn_vf32 cn_vf32_load_n(const float *p, size_t n) { return n ? *p : 0.0f; }
+
+CN_INLINE void cn_vf32_store_n(float *p, cn_vf32 v, size_t n) {
+  if (n) *p = v;
+}
+
+/* p[0], p[2], p[4], ...: reads nothing after the last of them. */
+CN_INLINE cn_vf32 cn_vf32_load_even(const float *p) { return *p; }
+
+CN_INLINE cn_vf32 cn_vf32_add(cn_vf32 a, cn_vf32 b) { return a + b; }
+
+CN_INLINE cn_vf32 cn_vf32_sub(cn_vf32 a, cn_vf32 b) { return a - b; }
+
+CN_INLINE cn_vf32 cn_vf32_mul(cn_vf32 a, cn_vf32 b) { return a * b; }
+
+CN_INLINE cn_vf32 cn_vf32_div(cn_vf32 a, cn_vf32 b) { return a / b; }
+
+/* a * b + c; with one rounding where the ISA has it, with two here. */
+CN_INLINE cn_vf32 cn_vf32_fma(cn_vf32 a, cn_vf32 b, cn_vf32 c) { return a * b + c; }
+
+CN_INLINE cn_vf32 cn_vf32_max(cn_vf32 a, cn_vf32 b) { return a > b ? a : b; }
+
+CN_INLINE cn_vf32 cn_vf32_min(cn_vf32 a, cn_vf32 b) { return a < b ? a : b; }
+
+CN_INLINE cn_vf32 cn_vf32_maxn(cn_vf32 a, cn_vf32 b) { return a > b || a != a ? a : b; }
+
+/* Lanes are added pairwise at half distances: (0 + L/2), ..., in the same order on every run. */
+CN_INLINE float cn_vf32_reduce_add(cn_vf32 v) { return v; }
+
+CN_INLINE float cn_vf32_reduce_maxn(cn_vf32 v) { return v; }
+
+#endif

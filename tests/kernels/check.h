@@ -1,0 +1,50 @@
+/* The kernel tests: one program, one translation unit of kernels a target, each against a plain reference in double.
+ * Include a SIMD layer first: the argument types are the same for all. */
+#ifndef CHECK_H
+#define CHECK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernels/conv_f32.h"
+#include "kernels/gemm_f32.h"
+
+/* A target's kernels, as tests/kernels/set.c exports them. */
+typedef struct KernelSet {
+  const char *name, *cpu;
+  size_t lanes, mr, nr, kc, mc, nc;
+  size_t (*gemm_f32_tasks)(const cn_gemm_f32_args *g);
+  void (*gemm_f32)(const cn_gemm_f32_args *g, size_t t0, size_t t1);
+  size_t (*conv_f32_tasks)(const cn_conv_f32_args *a);
+  size_t (*conv_f32_scratch)(const cn_window *w);
+  void (*conv_f32)(const cn_conv_f32_args *a, float *scratch, size_t t0, size_t t1);
+  size_t (*layer_selftest)(void); /* number of wrong lanes */
+} KernelSet;
+
+/* The case being run: which set, which numbered case, and the buffers it took. */
+typedef struct Case {
+  const KernelSet *set;
+  const char *kernel;
+  unsigned index;
+  uint64_t seed;
+  int failed;
+} Case;
+
+uint32_t pick(Case *c, uint32_t n); /* 0 .. n-1 */
+float pick_value(Case *c);          /* -1 .. 1, sometimes a denormal or a zero */
+void fail(Case *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* n floats between guard pages: flush with the page behind (even index) or before (odd index) so that any access outside
+ * traps; the rest of the pages is a canary that checks_end looks at. NULL-safe for n = 0. */
+float *guarded(Case *c, size_t n);
+float *guarded_values(Case *c, size_t n);
+void checks_end(Case *c);
+
+/* |got - want| <= bound, NaN and infinities alike. */
+int close_enough(float got, double want, double bound);
+
+#define KERNEL(function, family, dtype, tile, file) void test_##function(Case *c);
+#include "kernels.def"
+#undef KERNEL
+
+#endif

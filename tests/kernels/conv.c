@@ -1,0 +1,128 @@
+#include "simd/scalar.h"
+
+#include "check.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "kernels/pack.h"
+
+static size_t at3(const size_t dims[3], const size_t i[3]) { return (i[0] * dims[1] + i[1]) * dims[2] + i[2]; }
+
+/* The sum at one output place, and of the sizes of its terms: the definition, tap by tap. */
+static double reference(const cn_conv_f32_args *a, const float *w, size_t image, size_t oc, const size_t o[3], double *ret_size) {
+  const cn_window *s = &a->window;
+  const size_t group = oc / s->m, area = cn_volume(s->in), taps = cn_volume(s->kernel);
+  double sum = 0, size = 0;
+  for (size_t c = 0; c < s->c; c++) {
+    const float *in = a->in + ((image * s->groups + group) * s->c + c) * area;
+    for (size_t t = 0; t < taps; t++) {
+      const size_t tap[3] = {t / s->kernel[2] / s->kernel[1], t / s->kernel[2] % s->kernel[1], t % s->kernel[2]};
+      size_t from[3];
+      int inside = 1;
+      for (int i = 0; i < 3; i++) {
+        ptrdiff_t x = (ptrdiff_t)(o[i] * s->stride[i] + tap[i] * s->dilation[i]) - s->pad[i];
+        inside &= x >= 0 && x % (ptrdiff_t)s->up[i] == 0 && x / (ptrdiff_t)s->up[i] < (ptrdiff_t)s->in[i];
+        from[i] = inside ? (size_t)x / s->up[i] : 0;
+      }
+      if (!inside) continue;
+      const double x = (double)in[at3(s->in, from)] * (double)w[(oc * s->c + c) * taps + t];
+      sum += x;
+      size += fabs(x);
+    }
+  }
+  *ret_size = size;
+  return sum;
+}
+
+static void compare(Case *c, const cn_conv_f32_args *a, const float *w, const float *before) {
+  const cn_window *s = &a->window;
+  const size_t pixels = cn_volume(s->out);
+  for (size_t row = 0; row < s->images * s->groups * s->m; row++) {
+    for (size_t p = 0; p < pixels; p++) {
+      const size_t o[3] = {p / s->out[2] / s->out[1], p / s->out[2] % s->out[1], p % s->out[2]};
+      const size_t oc = row % (s->groups * s->m), at = row * pixels + p;
+      double size, want = reference(a, w, row / (s->groups * s->m), oc, o, &size);
+      if (a->ep.flags & CN_EP_ROW_BIAS) want += (double)a->ep.bias[oc];
+      if (a->ep.flags & CN_EP_RESIDUAL) want += (double)(a->ep.residual == a->out ? before : a->ep.residual)[at];
+      if (a->ep.flags & CN_EP_CLAMP) want = want < 0 ? 0 : want > 2 ? 2 : want;
+      if (a->ep.tile) want = want * 2 + (double)(row / s->m) + (double)p;
+      const double bound = (double)(s->c * cn_volume(s->kernel) + 4) * 0x1p-22 * (size + 4.0 + want * 0.5);
+      if (!close_enough(a->out[at], want, fabs(bound)))
+        fail(c, "%s row %zu pixel %zu is %g, not %g", c->kernel, row, p, (double)a->out[at], want);
+    }
+  }
+}
+
+/* x -> 2 x + index + pixel: each place once. */
+static void tile_epilogue(void *ctx, float *tile, size_t ld, size_t index, size_t m0, size_t m, size_t n0, size_t n) {
+  (void)ctx;
+  (void)m0;
+  for (size_t i = 0; i < m; i++)
+    for (size_t j = 0; j < n; j++) tile[i * ld + j] = tile[i * ld + j] * 2.0f + (float)index + (float)(n0 + j);
+}
+
+/* Output places along an axis, as ONNX counts them; makes the input larger until there is one. */
+static void pick_axis(Case *c, cn_window *w, int axis, int flat) {
+  w->kernel[axis] = flat ? 1 : 1 + pick(c, 4);
+  w->stride[axis] = flat ? 1 : 1 + pick(c, 3);
+  w->dilation[axis] = 1 + (pick(c, 4) == 0);
+  w->up[axis] = !flat && pick(c, 6) == 0 ? 2 + pick(c, 2) : 1;
+  w->pad[axis] = flat ? 0 : (ptrdiff_t)pick(c, 4) - (pick(c, 8) == 0);
+  const ptrdiff_t after = flat ? 0 : (ptrdiff_t)pick(c, 3);
+  w->in[axis] = 1 + pick(c, axis == 2 ? 40 : axis == 1 ? 9 : 4);
+  for (;; w->in[axis]++) {
+    const ptrdiff_t wide = (ptrdiff_t)((w->in[axis] - 1) * w->up[axis] + 1) + w->pad[axis] + after;
+    const ptrdiff_t room = wide - (ptrdiff_t)((w->kernel[axis] - 1) * w->dilation[axis]) - 1;
+    if (room < 0) continue;
+    w->out[axis] = (size_t)room / w->stride[axis] + 1;
+    return;
+  }
+}
+
+static cn_window pick_window(Case *c) {
+  cn_window w = {.images = 1 + pick(c, 2), .groups = pick(c, 3) ? 1 : 1 + pick(c, 3)};
+  const uint32_t rank = 1 + pick(c, 3);
+  const int flat = pick(c, 4) == 0;
+  w.c = pick(c, 5) ? 1 + pick(c, 9) : 1 + pick(c, (uint32_t)c->set->kc / 2);
+  w.m = 1 + pick(c, (uint32_t)(2 * c->set->mr + 1));
+  for (uint32_t i = 0; i < 3; i++) {
+    if (i + rank >= 3) {
+      pick_axis(c, &w, (int)i, flat);
+    } else {
+      w.in[i] = w.out[i] = w.kernel[i] = w.stride[i] = w.dilation[i] = w.up[i] = 1;
+    }
+  }
+  return w;
+}
+
+void test_cn_conv_f32(Case *c) {
+  const KernelSet *s = c->set;
+  cn_conv_f32_args a = {.window = pick_window(c)};
+  const cn_window *w = &a.window;
+  const size_t taps = cn_volume(w->kernel), outs = w->images * w->groups * w->m * cn_volume(w->out);
+  const size_t ins = w->images * w->groups * w->c * cn_volume(w->in);
+  float *in = guarded_values(c, ins), *weights = guarded_values(c, w->groups * w->m * w->c * taps);
+  if (pick(c, 8) == 0) in[pick(c, (uint32_t)ins)] = pick(c, 2) ? NAN : -INFINITY;
+  for (size_t i = 0; i < w->groups * w->m * w->c * taps; i++)
+    if (weights[i] == 0.0f) weights[i] = 1.0f; /* an infinite input times an exact zero is not what is tested */
+  float *packed = guarded(c, w->groups * cn_pack_size(w->c * taps, w->m, s->mr));
+  cn_pack_conv_f32(weights, w->groups, w->m, w->c, taps, s->mr, packed);
+  float *before = guarded_values(c, outs), *again = guarded(c, outs), *scratch = guarded(c, s->conv_f32_scratch(w));
+  a.in = in;
+  a.weights = packed;
+  a.out = guarded(c, outs);
+  memcpy(a.out, before, outs * sizeof(float));
+  if (pick(c, 2)) a.ep.flags |= CN_EP_ROW_BIAS, a.ep.bias = guarded_values(c, w->groups * w->m);
+  if (pick(c, 3) == 0) a.ep.flags |= CN_EP_RESIDUAL, a.ep.residual = pick(c, 2) ? a.out : guarded_values(c, outs);
+  if (pick(c, 3) == 0) a.ep.flags |= CN_EP_CLAMP, a.ep.lo = 0.0f, a.ep.hi = 2.0f;
+  if (pick(c, 4) == 0) a.ep.tile = tile_epilogue;
+  const size_t tasks = s->conv_f32_tasks(&a), cut = pick(c, (uint32_t)tasks + 1);
+  s->conv_f32(&a, scratch, 0, tasks);
+  compare(c, &a, weights, before);
+  memcpy(again, a.out, outs * sizeof(float));
+  memcpy(a.out, before, outs * sizeof(float));
+  s->conv_f32(&a, scratch, cut, tasks);
+  s->conv_f32(&a, scratch, 0, cut);
+  if (memcmp(again, a.out, outs * sizeof(float)) != 0) fail(c, "%s: the split of tasks changes the result", c->kernel);
+}

@@ -1,0 +1,95 @@
+#include "simd/scalar.h"
+
+#include "check.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "kernels/pack.h"
+
+/* Sizes around a tile: 0 .. 2 * tile + 1, now and then a prime beyond. */
+static size_t pick_size(Case *c, size_t tile) {
+  static const size_t primes[] = {53, 97, 131};
+  return pick(c, 8) ? pick(c, (uint32_t)(2 * tile + 2)) : primes[pick(c, 3)];
+}
+
+static size_t pick_depth(Case *c) {
+  const size_t kc = c->set->kc, depths[] = {0, 1, 2, 3, 17, 64, kc - 1, kc, kc + 1, 2 * kc + 3};
+  return depths[pick(c, 10)];
+}
+
+static cn_epilogue_f32 pick_epilogue(Case *c, size_t m, size_t n, size_t c_size, float *out) {
+  cn_epilogue_f32 ep = {.flags = pick(c, 2) ? CN_EP_ROW_BIAS : pick(c, 2) ? CN_EP_COL_BIAS : 0};
+  if (ep.flags) ep.bias = guarded_values(c, ep.flags & CN_EP_ROW_BIAS ? m : n);
+  if (pick(c, 3) == 0) {
+    ep.flags |= CN_EP_RESIDUAL;
+    ep.residual = pick(c, 2) ? out : guarded_values(c, c_size); /* in place, or apart */
+  }
+  if (pick(c, 3) == 0) {
+    ep.flags |= CN_EP_CLAMP;
+    ep.lo = -0.25f;
+    ep.hi = 3.0f;
+  }
+  return ep;
+}
+
+/* before: C as it was, which holds the residual of an in-place sum. */
+static void compare(Case *c, const cn_gemm_f32_args *g, const float *b, size_t b_ks, size_t b_ns, const float *before) {
+  for (size_t i = 0; i < g->m; i++) {
+    for (size_t j = 0; j < (i + 1 < g->m ? g->ldc : g->n); j++) { /* the last row ends at n */
+      const size_t at = i * g->ldc + j;
+      if (j >= g->n) { /* between the rows: untouched */
+        if (memcmp(&g->c[at], &before[at], sizeof(float)) != 0) fail(c, "%s: wrote between rows", c->kernel);
+        continue;
+      }
+      double want = 0, size = 0;
+      for (size_t p = 0; p < g->k; p++) {
+        const double x = (double)g->a[i * g->a_rs + p * g->a_ks] * (double)b[p * b_ks + j * b_ns];
+        want += x;
+        size += fabs(x);
+      }
+      if (g->ep.flags & CN_EP_ROW_BIAS) want += (double)g->ep.bias[i];
+      if (g->ep.flags & CN_EP_COL_BIAS) want += (double)g->ep.bias[j];
+      if (g->ep.flags & CN_EP_RESIDUAL) want += (double)(g->ep.residual == g->c ? before : g->ep.residual)[at];
+      if (g->ep.flags & CN_EP_CLAMP) want = want < (double)g->ep.lo ? (double)g->ep.lo : want > (double)g->ep.hi ? (double)g->ep.hi : want;
+      const double bound = (double)(g->k + 4) * 0x1p-23 * (size + 2.0);
+      if (!close_enough(g->c[at], want, bound))
+        fail(c, "%s m %zu n %zu k %zu flags %u: [%zu][%zu] is %g, not %g", c->kernel, g->m, g->n, g->k, g->ep.flags, i, j,
+             (double)g->c[at], want);
+    }
+  }
+}
+
+/* Any split of the tasks gives the same bits. */
+static void run_split(Case *c, const cn_gemm_f32_args *g) {
+  const size_t tasks = c->set->gemm_f32_tasks(g), cut = pick(c, (uint32_t)tasks + 1);
+  c->set->gemm_f32(g, cut, tasks);
+  c->set->gemm_f32(g, 0, cut);
+}
+
+void test_cn_gemm_f32(Case *c) {
+  const KernelSet *s = c->set;
+  cn_gemm_f32_args g = {.m = pick(c, 4) ? pick_size(c, s->mr) : 1, .n = pick_size(c, pick(c, 4) ? s->nr : 4 * s->nr), .k = pick_depth(c)};
+  const int ta = pick(c, 3) == 0, tb = pick(c, 3) == 0;
+  const size_t b_ks = tb ? 1 : g.n, b_ns = tb ? g.k : 1;
+  float *a = guarded_values(c, g.m * g.k), *b = guarded_values(c, g.k * g.n);
+  if (g.m && g.k && pick(c, 8) == 0) a[pick(c, (uint32_t)(g.m * g.k))] = pick(c, 2) ? NAN : INFINITY;
+  float *packed = guarded(c, cn_pack_size(g.k, g.n, s->nr));
+  cn_pack_b_f32(b, b_ks, b_ns, g.k, g.n, s->nr, packed);
+  g.ldc = g.n + pick(c, 3);
+  const size_t c_size = g.m ? (g.m - 1) * g.ldc + g.n : 0;
+  g.a = a;
+  g.a_rs = ta ? 1 : g.k;
+  g.a_ks = ta ? g.m : 1;
+  g.b = packed;
+  g.c = guarded_values(c, c_size);
+  float *before = guarded(c, c_size), *again = guarded(c, c_size);
+  memcpy(before, g.c, c_size * sizeof(float));
+  g.ep = pick_epilogue(c, g.m, g.n, c_size, g.c);
+  s->gemm_f32(&g, 0, s->gemm_f32_tasks(&g));
+  compare(c, &g, b, b_ks, b_ns, before);
+  memcpy(again, g.c, c_size * sizeof(float));
+  memcpy(g.c, before, c_size * sizeof(float));
+  run_split(c, &g);
+  if (memcmp(again, g.c, c_size * sizeof(float)) != 0) fail(c, "%s: the split of tasks changes the result", c->kernel);
+}

@@ -1,0 +1,123 @@
+/* The kernels of one target, compiled for it: TARGET_DEF is its description, LAYER_H its SIMD layer. */
+#include LAYER_H
+#include "check.h"
+
+/* The numbers in the layer and in the target's description are the same. */
+#define TARGET(word, name, fallback)
+#define LAYER(file, bits, header) _Static_assert(CN_VF32_LANES * 32 == (bits), "vector width");
+#define CPU(features)
+#define CFLAGS(flags)
+#define TILE(kernel, mr, nr, kc, mc, nc) TILE_##kernel(mr, nr, kc, mc, nc)
+#define TILE_gemm_f32(mr, nr, kc, mc, nc)                                                                      \
+  _Static_assert(CN_GEMM_F32_MR == (mr) && CN_GEMM_F32_NR == (nr) && CN_GEMM_F32_KC == (kc) &&                 \
+                     CN_GEMM_F32_MC == (mc) && CN_GEMM_F32_NC == (nc),                                         \
+                 "tile");                                                                                      \
+  _Static_assert((mc) % (mr) == 0 && (nc) % (nr) == 0 && (nr) % CN_VF32_LANES == 0, "blocks are whole tiles");
+#include TARGET_DEF
+#undef TARGET
+#undef LAYER
+#undef CPU
+#undef TILE
+
+/* ---- the layer's own functions against plain loops ---- */
+enum { L = CN_VF32_LANES };
+
+static size_t wrong(const float *got, const float *want, size_t n) {
+  size_t bad = 0;
+  for (size_t i = 0; i < n; i++) bad += !(got[i] == want[i] || (got[i] != got[i] && want[i] != want[i]));
+  return bad;
+}
+
+#define CHECK_BINARY(op, expr)                                      \
+  do {                                                              \
+    cn_vf32_store(got, cn_vf32_##op(cn_vf32_load(x), cn_vf32_load(y))); \
+    for (size_t i = 0; i < L; i++) {                                \
+      const float a = x[i], b = y[i];                               \
+      want[i] = (expr);                                             \
+    }                                                               \
+    bad += wrong(got, want, L);                                     \
+  } while (0)
+
+CN_DRIVER size_t check_arithmetic(const float *x, const float *y) {
+  float got[L], want[L];
+  size_t bad = 0;
+  CHECK_BINARY(add, a + b);
+  CHECK_BINARY(sub, a - b);
+  CHECK_BINARY(mul, a * b);
+  CHECK_BINARY(div, a / b);
+  CHECK_BINARY(max, a > b ? a : b);
+  CHECK_BINARY(min, a < b ? a : b);
+  CHECK_BINARY(maxn, a > b || a != a ? a : b);
+  return bad;
+}
+
+CN_DRIVER size_t check_memory(const float *x) {
+  float got[L + 1], want[L + 1];
+  size_t bad = 0;
+  for (size_t n = 0; n <= L; n++) {
+    for (size_t i = 0; i <= L; i++) got[i] = -7.0f, want[i] = i < n ? x[i] : -7.0f;
+    cn_vf32_store_n(got, cn_vf32_load(x), n);
+    bad += wrong(got, want, L + 1);
+    for (size_t i = 0; i < L; i++) want[i] = i < n ? x[i] : 0.0f;
+    cn_vf32_store(got, cn_vf32_load_n(x, n));
+    bad += wrong(got, want, L);
+  }
+  for (size_t i = 0; i < L; i++) want[i] = x[2 * i];
+  cn_vf32_store(got, cn_vf32_load_even(x));
+  bad += wrong(got, want, L);
+  return bad;
+}
+
+CN_DRIVER size_t check_reductions(const float *x) {
+  float tree[L], most = x[0];
+  for (size_t i = 0; i < L; i++) {
+    tree[i] = x[i];
+    most = most > x[i] || most != most ? most : x[i];
+  }
+  for (size_t half = L / 2; half; half /= 2)
+    for (size_t i = 0; i < half; i++) tree[i] += tree[i + half];
+  float got[2], want[2] = {tree[0], most};
+  got[0] = cn_vf32_reduce_add(cn_vf32_load(x));
+  got[1] = cn_vf32_reduce_maxn(cn_vf32_load(x));
+  return wrong(got, want, 2);
+}
+
+static size_t layer_selftest(void) {
+  static const float special[] = {0.0f, -0.0f, 1.0f, -2.5f, 1e-42f, 3e38f, __builtin_inff(), -__builtin_inff(), __builtin_nanf("")};
+  enum { N = sizeof special / sizeof special[0] };
+  size_t bad = 0;
+  for (size_t s = 0; s < N * N; s++) {
+    float x[2 * L], y[2 * L];
+    for (size_t i = 0; i < 2 * L; i++) {
+      x[i] = special[(s + i * (1 + s / N)) % N];
+      y[i] = special[(s / N + i) % N];
+    }
+    bad += check_arithmetic(x, y) + check_memory(x) + check_reductions(x) + check_reductions(y);
+  }
+  return bad;
+}
+
+static size_t gemm_f32_tasks(const cn_gemm_f32_args *g) { return cn_gemm_f32_tasks(g); }
+static size_t conv_f32_tasks(const cn_conv_f32_args *a) { return cn_conv_f32_tasks(a); }
+static size_t conv_f32_scratch(const cn_window *w) { return cn_conv_f32_scratch(w); }
+
+#define TARGET(word, target_name, fallback) .name = target_name,
+#define LAYER(file, bits, header)
+#define CPU(features) .cpu = features,
+#define TILE(kernel, ...)
+extern const KernelSet SET;
+const KernelSet SET = {
+#include TARGET_DEF
+    .lanes = CN_VF32_LANES,
+    .mr = CN_GEMM_F32_MR,
+    .nr = CN_GEMM_F32_NR,
+    .kc = CN_GEMM_F32_KC,
+    .mc = CN_GEMM_F32_MC,
+    .nc = CN_GEMM_F32_NC,
+    .gemm_f32_tasks = gemm_f32_tasks,
+    .gemm_f32 = cn_gemm_f32,
+    .conv_f32_tasks = conv_f32_tasks,
+    .conv_f32_scratch = conv_f32_scratch,
+    .conv_f32 = cn_conv_f32,
+    .layer_selftest = layer_selftest,
+};
