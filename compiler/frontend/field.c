@@ -67,9 +67,10 @@ static bool numbers_count(OnnxField *f, Str s, size_t width, bool packed) {
     if (s.len && (unsigned char)s.ptr[s.len - 1] >= 0x80) return false;
     if (!packed && n != 1) return false;
   }
+  if (!n) return true;
   f->count += n;
   f->packed = packed ? s : (Str){0};
-  f->n_runs += s.len != 0;
+  f->n_runs++;
   return true;
 }
 

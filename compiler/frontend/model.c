@@ -147,7 +147,7 @@ const OnnxModel *onnx_load_model(Arena *a, Diags *d, const char *path, const Onn
     return NULL;
   }
   if (m->ir_version < 1 || m->ir_version > IR_VERSION_LATEST) {
-    (void)diag_add(d, DIAG_E0105, (DiagPlace){.file = r.files.data[0]}, "its ir_version is %lld, known are 1 to %d",
+    (void)diag_add(d, DIAG_E0105, (DiagPlace){.file = r.name}, "its ir_version is %lld, known are 1 to %d",
                    (long long)m->ir_version, IR_VERSION_LATEST);
     return NULL;
   }

@@ -8,6 +8,7 @@ enum { BUDGET_FIXED = 48 << 20, BUDGET_TIMES_FILE = 3 };
 
 bool reader_open(Reader *r, Arena *a, Diags *d, const char *path, const OnnxLoadOptions *opt) {
   *r = (Reader){.arena = a, .diags = d, .path = path, .start = arena_used(a), .allow_symlinks = opt && opt->allow_symlinks};
+  r->name = arena_str(d->arena, str_c(path));
   r->externals = map_new(a);
   if (!file_map(a, d, path, &r->file)) return false;
   if (!size_mul(r->file.len, BUDGET_TIMES_FILE, &r->limit) || !size_add(r->limit, BUDGET_FIXED, &r->limit))
@@ -26,7 +27,7 @@ bool reader_fail(Reader *r, DiagCode code, const char *at, const char *fmt, ...)
   va_start(ap, fmt);
   (void)vsnprintf(text, sizeof text, fmt, ap);
   va_end(ap);
-  DiagPlace place = {.file = r->files.data[0]};
+  DiagPlace place = {.file = r->name};
   if (r->file.len) (void)diag_add(r->diags, code, place, "at byte %zu of %zu: %s", reader_offset(r, at), r->file.len, text);
   else (void)diag_add(r->diags, code, place, "%s", text);
   return false;

@@ -20,6 +20,7 @@ typedef struct Reader {
   Arena *arena;
   Diags *diags;
   const char *path;
+  Str name;            /* the path again, for diagnostics, as long-lived as they are */
   Str file;            /* the mapping */
   size_t start, limit; /* arena bytes in use before, and allowed at the end */
   unsigned depth;

@@ -12,7 +12,7 @@ static bool tensor_bad(Reader *r, DiagCode code, const OnnxTensor *t, Str bytes,
   StrBuf b = sb_new(r->diags->arena);
   sb_vprintf(&b, fmt, ap);
   va_end(ap);
-  (void)diag_add(r->diags, code, (DiagPlace){.file = r->files.data[0]}, "tensor %s at byte %zu: %s",
+  (void)diag_add(r->diags, code, (DiagPlace){.file = r->name}, "tensor %s at byte %zu: %s",
                  diag_quote(r->diags, t->name), reader_offset(r, bytes.ptr), b.data);
   if (++r->n_bad < READER_MAX_BAD) return true;
   return reader_fail(r, DIAG_E0103, bytes.ptr, "%d tensors are bad; reading stops here", READER_MAX_BAD);
