@@ -143,7 +143,7 @@ const OnnxModel *onnx_load_model(Arena *a, Diags *d, const char *path, const Onn
   OnnxModel *m = NEW(a, OnnxModel);
   if (!model_read(&r, r.file, m)) return NULL;
   if (!m->graph) {
-    (void)reader_fail(&r, DIAG_E0101, r.file.ptr, r.file.len ? "there is no graph in it" : "the file is empty");
+    (void)reader_fail(&r, DIAG_E0101, NULL, r.file.len ? "there is no graph in it" : "the file is empty");
     return NULL;
   }
   if (m->ir_version < 1 || m->ir_version > IR_VERSION_LATEST) {

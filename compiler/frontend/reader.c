@@ -28,7 +28,7 @@ bool reader_fail(Reader *r, DiagCode code, const char *at, const char *fmt, ...)
   (void)vsnprintf(text, sizeof text, fmt, ap);
   va_end(ap);
   DiagPlace place = {.file = r->name};
-  if (r->file.len) (void)diag_add(r->diags, code, place, "at byte %zu of %zu: %s", reader_offset(r, at), r->file.len, text);
+  if (at) (void)diag_add(r->diags, code, place, "at byte %zu of %zu: %s", reader_offset(r, at), r->file.len, text);
   else (void)diag_add(r->diags, code, place, "%s", text);
   return false;
 }
@@ -36,7 +36,7 @@ bool reader_fail(Reader *r, DiagCode code, const char *at, const char *fmt, ...)
 void *reader_alloc(Reader *r, size_t n, size_t size) {
   size_t bytes, used = arena_used(r->arena) - r->start;
   if (!size_mul(n, size, &bytes) || used > r->limit || bytes > r->limit - used) {
-    (void)reader_fail(r, DIAG_E0502, r->file.ptr,
+    (void)reader_fail(r, DIAG_E0502, NULL,
                       "decoding needs more than %zu bytes of memory (%d MiB and %d times the file)", r->limit,
                       BUDGET_FIXED >> 20, BUDGET_TIMES_FILE);
     return NULL;

@@ -36,7 +36,7 @@ typedef struct Reader {
 bool reader_open(Reader *r, Arena *a, Diags *d, const char *path, const OnnxLoadOptions *opt);
 /* Zeroed memory for n * size bytes; NULL after E0502 when that passes the budget. */
 void *reader_alloc(Reader *r, size_t n, size_t size);
-/* Stops reading with a diagnostic at a byte of the file. Always false. */
+/* Stops reading with a diagnostic at a byte of the file, or about the whole of it (at is NULL). Always false. */
 bool reader_fail(Reader *r, DiagCode code, const char *at, const char *fmt, ...) BASE_PRINTF(4, 5);
 size_t reader_offset(const Reader *r, const void *at);
 

@@ -101,7 +101,7 @@ const OnnxValue *onnx_load_value(Arena *a, Diags *d, const char *path, OnnxTypeK
   Reader r;
   if (!reader_open(&r, a, d, path, NULL)) return NULL;
   if (!readers[kind]) {
-    (void)reader_fail(&r, DIAG_E0601, r.file.ptr, "values of this type cannot be stored in a file");
+    (void)reader_fail(&r, DIAG_E0601, NULL, "values of this type cannot be stored in a file");
     return NULL;
   }
   OnnxValue *v = NEW(a, OnnxValue);

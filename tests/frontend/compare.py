@@ -284,8 +284,9 @@ def main():
         wants[path], message = expected("model", path)
         for kind, file in data_files(path, message):
             jobs.setdefault(kind, []).append(file)
-    bad = 0
+    bad = total = 0
     for kind, files in jobs.items():
+        total += len(files)
         got = dumped(program, kind, files)
         for path in files:
             want = wants.get(path) or expected(kind, path)[0]
@@ -293,7 +294,7 @@ def main():
                 bad += 1
                 report(path, want, got.get(path, []))
         print(f"{kind}: {len(files)} files")
-    print("all agree" if not bad else f"{bad} files differ")
+    print(f"{total - bad} passed, {bad} failed")
     return 1 if bad else 0
 
 
