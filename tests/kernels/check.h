@@ -9,6 +9,8 @@
 #include "kernels/conv_f32.h"
 #include "kernels/gemm_f32.h"
 
+enum { PEAK_CHAINS = 12 };
+
 /* A target's kernels, as tests/kernels/set.c exports them. */
 typedef struct KernelSet {
   const char *name, *cpu;
@@ -18,7 +20,8 @@ typedef struct KernelSet {
   size_t (*conv_f32_tasks)(const cn_conv_f32_args *a);
   size_t (*conv_f32_scratch)(const cn_window *w);
   void (*conv_f32)(const cn_conv_f32_args *a, float *scratch, size_t t0, size_t t1);
-  size_t (*layer_selftest)(void); /* number of wrong lanes */
+  size_t (*layer_selftest)(void);     /* number of wrong lanes */
+  float (*peak_f32)(size_t rounds);   /* PEAK_CHAINS independent FMAs of a vector a round, nothing else */
 } KernelSet;
 
 /* The case being run: which set, which numbered case, and the buffers it took. */
