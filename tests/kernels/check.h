@@ -7,7 +7,9 @@
 #include <stdint.h>
 
 #include "kernels/conv_f32.h"
+#include "kernels/depthwise_f32.h"
 #include "kernels/gemm_f32.h"
+#include "kernels/pool_f32.h"
 
 enum { PEAK_CHAINS = 12 };
 
@@ -20,6 +22,12 @@ typedef struct KernelSet {
   size_t (*conv_f32_tasks)(const cn_conv_f32_args *a);
   size_t (*conv_f32_scratch)(const cn_window *w);
   void (*conv_f32)(const cn_conv_f32_args *a, float *scratch, size_t t0, size_t t1);
+  size_t (*depthwise_f32_tasks)(const cn_depthwise_f32_args *a);
+  size_t (*depthwise_f32_scratch)(const cn_window *w);
+  void (*depthwise_f32)(const cn_depthwise_f32_args *a, float *scratch, size_t t0, size_t t1);
+  size_t (*pool_f32_tasks)(const cn_pool_f32_args *a);
+  size_t (*pool_f32_scratch)(const cn_window *w);
+  void (*pool_f32)(const cn_pool_f32_args *a, float *scratch, size_t t0, size_t t1);
   size_t (*layer_selftest)(void);     /* number of wrong lanes */
   float (*peak_f32)(size_t rounds);   /* PEAK_CHAINS independent FMAs of a vector a round, nothing else */
 } KernelSet;
@@ -45,6 +53,9 @@ void checks_end(Case *c);
 
 /* |got - want| <= bound, NaN and infinities alike. */
 int close_enough(float got, double want, double bound);
+
+/* A random window of one to three dimensions; channels and groups are left to the caller. flat: nothing slides. */
+cn_window pick_geometry(Case *c, int flat, int dilated_input, size_t pad_end[3]);
 
 #define KERNEL(function, family, dtype, tile, file) void test_##function(Case *c);
 #include "kernels.def"

@@ -62,67 +62,110 @@ static void tile_epilogue(void *ctx, float *tile, size_t ld, size_t index, size_
     for (size_t j = 0; j < n; j++) tile[i * ld + j] = tile[i * ld + j] * 2.0f + (float)index + (float)(n0 + j);
 }
 
-/* Output places along an axis, as ONNX counts them; makes the input larger until there is one. */
-static void pick_axis(Case *c, cn_window *w, int axis, int flat) {
+/* Output places along an axis, as ONNX counts them (up or down); makes the input larger until there is one. */
+static void pick_axis(Case *c, cn_window *w, int axis, int flat, int dilated_input, size_t *ret_end) {
   w->kernel[axis] = flat ? 1 : 1 + pick(c, 4);
   w->stride[axis] = flat ? 1 : 1 + pick(c, 3);
   w->dilation[axis] = 1 + (pick(c, 4) == 0);
-  w->up[axis] = !flat && pick(c, 6) == 0 ? 2 + pick(c, 2) : 1;
+  w->up[axis] = dilated_input && pick(c, 6) == 0 ? 2 + pick(c, 2) : 1;
   w->pad[axis] = flat ? 0 : (ptrdiff_t)pick(c, 4) - (pick(c, 8) == 0);
-  const ptrdiff_t after = flat ? 0 : (ptrdiff_t)pick(c, 3);
+  *ret_end = flat ? 0 : pick(c, 3);
   w->in[axis] = 1 + pick(c, axis == 2 ? 40 : axis == 1 ? 9 : 4);
   for (;; w->in[axis]++) {
-    const ptrdiff_t wide = (ptrdiff_t)((w->in[axis] - 1) * w->up[axis] + 1) + w->pad[axis] + after;
+    const ptrdiff_t wide = (ptrdiff_t)((w->in[axis] - 1) * w->up[axis] + 1 + *ret_end) + w->pad[axis];
     const ptrdiff_t room = wide - (ptrdiff_t)((w->kernel[axis] - 1) * w->dilation[axis]) - 1;
     if (room < 0) continue;
-    w->out[axis] = (size_t)room / w->stride[axis] + 1;
+    w->out[axis] = ((size_t)room + (pick(c, 4) == 0 ? w->stride[axis] - 1 : 0)) / w->stride[axis] + 1;
     return;
   }
 }
 
-static cn_window pick_window(Case *c) {
-  cn_window w = {.images = 1 + pick(c, 2), .groups = pick(c, 3) ? 1 : 1 + pick(c, 3)};
+cn_window pick_geometry(Case *c, int flat, int dilated_input, size_t pad_end[3]) {
+  cn_window w = {.images = 1 + pick(c, 2), .groups = 1, .c = 1, .m = 1};
   const uint32_t rank = 1 + pick(c, 3);
-  const int flat = pick(c, 4) == 0;
-  w.c = pick(c, 5) ? 1 + pick(c, 9) : 1 + pick(c, (uint32_t)c->set->kc / 2);
-  w.m = 1 + pick(c, (uint32_t)(2 * c->set->mr + 1));
   for (uint32_t i = 0; i < 3; i++) {
     if (i + rank >= 3) {
-      pick_axis(c, &w, (int)i, flat);
+      pick_axis(c, &w, (int)i, flat, dilated_input, &pad_end[i]);
     } else {
       w.in[i] = w.out[i] = w.kernel[i] = w.stride[i] = w.dilation[i] = w.up[i] = 1;
+      pad_end[i] = 0;
     }
   }
   return w;
 }
 
+/* Input, weights, output and epilogue; returns the weights in ONNX's order. */
+static float *pick_operands(Case *c, cn_conv_f32_args *a) {
+  const cn_window *w = &a->window;
+  const size_t n_weights = w->groups * w->m * w->c * cn_volume(w->kernel), n_bias = w->groups * w->m;
+  const size_t ins = w->images * w->groups * w->c * cn_volume(w->in), outs = w->images * n_bias * cn_volume(w->out);
+  float *in = guarded_values(c, ins), *weights = guarded_values(c, n_weights);
+  if (pick(c, 8) == 0) in[pick(c, (uint32_t)ins)] = pick(c, 2) ? NAN : -INFINITY;
+  for (size_t i = 0; i < n_weights; i++)
+    if (weights[i] == 0.0f) weights[i] = 1.0f; /* an infinite input times an exact zero is not what is tested */
+  a->in = in;
+  a->out = guarded_values(c, outs);
+  if (pick(c, 2)) a->ep.flags |= CN_EP_ROW_BIAS, a->ep.bias = guarded_values(c, n_bias);
+  if (pick(c, 3) == 0) a->ep.flags |= CN_EP_RESIDUAL, a->ep.residual = pick(c, 2) ? a->out : guarded_values(c, outs);
+  if (pick(c, 3) == 0) a->ep.flags |= CN_EP_CLAMP, a->ep.lo = 0.0f, a->ep.hi = 2.0f;
+  if (pick(c, 4) == 0) a->ep.tile = tile_epilogue;
+  return weights;
+}
+
+typedef void Runner(const KernelSet *s, const cn_conv_f32_args *a, float *scratch, size_t t0, size_t t1);
+
+/* In one piece against the reference, then in two pieces against that, bit for bit. */
+static void run_both_ways(Case *c, Runner *run, const cn_conv_f32_args *a, const float *weights, float *scratch, size_t tasks) {
+  const cn_window *w = &a->window;
+  const size_t outs = w->images * w->groups * w->m * cn_volume(w->out), cut = pick(c, (uint32_t)tasks + 1);
+  float *before = guarded(c, outs), *again = guarded(c, outs);
+  memcpy(before, a->out, outs * sizeof(float));
+  run(c->set, a, scratch, 0, tasks);
+  compare(c, a, weights, before);
+  memcpy(again, a->out, outs * sizeof(float));
+  memcpy(a->out, before, outs * sizeof(float));
+  run(c->set, a, scratch, cut, tasks);
+  run(c->set, a, scratch, 0, cut);
+  if (memcmp(again, a->out, outs * sizeof(float)) != 0) fail(c, "%s: the split of tasks changes the result", c->kernel);
+}
+
+static void run_conv(const KernelSet *s, const cn_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
+  s->conv_f32(a, scratch, t0, t1);
+}
+
 void test_cn_conv_f32(Case *c) {
   const KernelSet *s = c->set;
-  cn_conv_f32_args a = {.window = pick_window(c)};
-  const cn_window *w = &a.window;
-  const size_t taps = cn_volume(w->kernel), outs = w->images * w->groups * w->m * cn_volume(w->out);
-  const size_t ins = w->images * w->groups * w->c * cn_volume(w->in);
-  float *in = guarded_values(c, ins), *weights = guarded_values(c, w->groups * w->m * w->c * taps);
-  if (pick(c, 8) == 0) in[pick(c, (uint32_t)ins)] = pick(c, 2) ? NAN : -INFINITY;
-  for (size_t i = 0; i < w->groups * w->m * w->c * taps; i++)
-    if (weights[i] == 0.0f) weights[i] = 1.0f; /* an infinite input times an exact zero is not what is tested */
+  size_t pad_end[3];
+  const int flat = pick(c, 4) == 0;
+  cn_conv_f32_args a = {.window = pick_geometry(c, flat, !flat, pad_end)};
+  cn_window *w = &a.window;
+  w->groups = pick(c, 3) ? 1 : 1 + pick(c, 3);
+  w->c = pick(c, 5) ? 1 + pick(c, 9) : 1 + pick(c, (uint32_t)s->kc / 2);
+  w->m = 1 + pick(c, (uint32_t)(2 * s->mr + 1));
+  const float *weights = pick_operands(c, &a);
+  const size_t taps = cn_volume(w->kernel);
   float *packed = guarded(c, w->groups * cn_pack_size(w->c * taps, w->m, s->mr));
   cn_pack_conv_f32(weights, w->groups, w->m, w->c, taps, s->mr, packed);
-  float *before = guarded_values(c, outs), *again = guarded(c, outs), *scratch = guarded(c, s->conv_f32_scratch(w));
-  a.in = in;
   a.weights = packed;
-  a.out = guarded(c, outs);
-  memcpy(a.out, before, outs * sizeof(float));
-  if (pick(c, 2)) a.ep.flags |= CN_EP_ROW_BIAS, a.ep.bias = guarded_values(c, w->groups * w->m);
-  if (pick(c, 3) == 0) a.ep.flags |= CN_EP_RESIDUAL, a.ep.residual = pick(c, 2) ? a.out : guarded_values(c, outs);
-  if (pick(c, 3) == 0) a.ep.flags |= CN_EP_CLAMP, a.ep.lo = 0.0f, a.ep.hi = 2.0f;
-  if (pick(c, 4) == 0) a.ep.tile = tile_epilogue;
-  const size_t tasks = s->conv_f32_tasks(&a), cut = pick(c, (uint32_t)tasks + 1);
-  s->conv_f32(&a, scratch, 0, tasks);
-  compare(c, &a, weights, before);
-  memcpy(again, a.out, outs * sizeof(float));
-  memcpy(a.out, before, outs * sizeof(float));
-  s->conv_f32(&a, scratch, cut, tasks);
-  s->conv_f32(&a, scratch, 0, cut);
-  if (memcmp(again, a.out, outs * sizeof(float)) != 0) fail(c, "%s: the split of tasks changes the result", c->kernel);
+  run_both_ways(c, run_conv, &a, weights, guarded(c, s->conv_f32_scratch(w)), s->conv_f32_tasks(&a));
+}
+
+static cn_depthwise_f32_args as_depthwise(const cn_conv_f32_args *a) {
+  return (cn_depthwise_f32_args){.window = a->window, .in = a->in, .weights = a->weights, .out = a->out, .ep = a->ep};
+}
+
+static void run_depthwise(const KernelSet *s, const cn_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
+  const cn_depthwise_f32_args d = as_depthwise(a);
+  s->depthwise_f32(&d, scratch, t0, t1);
+}
+
+void test_cn_depthwise_f32(Case *c) {
+  const KernelSet *s = c->set;
+  size_t pad_end[3];
+  cn_conv_f32_args a = {.window = pick_geometry(c, 0, 0, pad_end)};
+  a.window.groups = 1 + pick(c, 5);
+  a.window.m = pick(c, 3) ? 1 : 1 + pick(c, 3);
+  a.weights = pick_operands(c, &a);
+  const cn_depthwise_f32_args d = as_depthwise(&a);
+  run_both_ways(c, run_depthwise, &a, a.weights, guarded(c, s->depthwise_f32_scratch(&a.window)), s->depthwise_f32_tasks(&d));
 }

@@ -124,6 +124,11 @@ static size_t conv_f32_scratch(const cn_window *w) { return cn_conv_f32_scratch(
 #define CPU(features) .cpu = features,
 #define TILE(kernel, ...)
 extern const KernelSet SET;
+static size_t depthwise_f32_tasks(const cn_depthwise_f32_args *a) { return cn_depthwise_f32_tasks(a); }
+static size_t depthwise_f32_scratch(const cn_window *w) { return cn_depthwise_f32_scratch(w); }
+static size_t pool_f32_tasks(const cn_pool_f32_args *a) { return cn_pool_f32_tasks(a); }
+static size_t pool_f32_scratch(const cn_window *w) { return cn_pool_f32_scratch(w); }
+
 const KernelSet SET = {
 #include TARGET_DEF
     .lanes = CN_VF32_LANES,
@@ -137,6 +142,12 @@ const KernelSet SET = {
     .conv_f32_tasks = conv_f32_tasks,
     .conv_f32_scratch = conv_f32_scratch,
     .conv_f32 = cn_conv_f32,
+    .depthwise_f32_tasks = depthwise_f32_tasks,
+    .depthwise_f32_scratch = depthwise_f32_scratch,
+    .depthwise_f32 = cn_depthwise_f32,
+    .pool_f32_tasks = pool_f32_tasks,
+    .pool_f32_scratch = pool_f32_scratch,
+    .pool_f32 = cn_pool_f32,
     .layer_selftest = layer_selftest,
     .peak_f32 = peak_f32,
 };

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT-0 */
+/* Depthwise convolution, f32: each output channel sees one input channel. Weights as ONNX stores them, no packing.
+ * Needs a SIMD layer included before. */
+#ifndef CN_KERNELS_DEPTHWISE_F32_H
+#define CN_KERNELS_DEPTHWISE_F32_H
+
+#include "kernels/plane_f32.h"
+#include "kernels/tile_f32.h"
+
+/* window: c = 1, up = 1, m output channels for each of the groups. */
+typedef struct cn_depthwise_f32_args {
+  cn_window window;
+  const float *in;      /* [images][groups][in...] */
+  const float *weights; /* [groups * m][taps] */
+  float *out;           /* [images][groups * m][out...] */
+  cn_epilogue_f32 ep;   /* CN_EP_ROW_BIAS; its tile gets one channel: index = image * groups + group, m0 < m, rows of pixels */
+} cn_depthwise_f32_args;
+
+CN_INLINE size_t cn_depthwise_f32_scratch(const cn_window *w) { return cn_plane_f32_scratch(w); }
+
+/* A band of rows of one input channel each. */
+CN_INLINE size_t cn_depthwise_f32_tasks(const cn_depthwise_f32_args *a) {
+  return a->window.images * a->window.groups * a->window.out[0] * cn_plane_f32_bands(&a->window);
+}
+
+/* rows output rows (a literal), all columns, at out. */
+CN_KERNEL void cn_depthwise_rows_f32(const cn_depthwise_f32_args *a, const cn_plane *p, const float *src, size_t channel,
+                                     size_t rows, float *out) {
+  const cn_window *w = &a->window;
+  const float *weights = a->weights + channel * cn_volume(w->kernel);
+  for (size_t x = 0; x < w->out[2]; x += CN_VF32_LANES) {
+    cn_vf32 acc[4];
+    cn_window_vector_f32(w, p, src + x, weights, CN_WINDOW_DOT, rows, acc);
+    CN_UNROLL(4)
+    for (size_t i = 0; i < rows; i++) {
+      const size_t at = i * w->out[2] + x, n = w->out[2] - x;
+      cn_vf32 v = acc[i];
+      if (a->ep.flags & CN_EP_ROW_BIAS) v = cn_vf32_add(v, cn_vf32_set1(a->ep.bias[channel]));
+      if (a->ep.flags & CN_EP_RESIDUAL) v = cn_vf32_add(v, cn_vf32_load_n(a->ep.residual + (out - a->out) + at, n));
+      if (a->ep.flags & CN_EP_CLAMP) v = cn_vf32_min(cn_vf32_set1(a->ep.hi), cn_vf32_max(cn_vf32_set1(a->ep.lo), v));
+      cn_vf32_store_n(out + at, v, n);
+    }
+  }
+}
+
+/* A band of one channel from its copy. */
+CN_KERNEL void cn_depthwise_band_f32(const cn_depthwise_f32_args *a, const cn_plane *p, const float *src, size_t channel,
+                                     size_t rows, float *out) {
+  const size_t width = a->window.out[2], down = a->window.stride[1] * p->row;
+  size_t i = 0;
+  for (; i + 4 <= rows; i += 4) cn_depthwise_rows_f32(a, p, src + i * down, channel, 4, out + i * width);
+  for (; i < rows; i++) cn_depthwise_rows_f32(a, p, src + i * down, channel, 1, out + i * width);
+}
+
+/* Tasks t0 .. t1 of cn_depthwise_f32_tasks(a), each call with its own scratch of cn_depthwise_f32_scratch floats. */
+CN_DRIVER void cn_depthwise_f32(const cn_depthwise_f32_args *a, float *scratch, size_t t0, size_t t1) {
+  const cn_window *w = &a->window;
+  const cn_plane p = cn_plane_f32(w);
+  const size_t bands = cn_ceil_div(w->out[1], p.band), pixels = cn_volume(w->out);
+  for (size_t t = t0; t < t1; t++) {
+    const size_t y = t % bands * p.band, z = t / bands % w->out[0], index = t / bands / w->out[0];
+    const size_t rows = cn_min(p.band, w->out[1] - y), n0 = (z * w->out[1] + y) * w->out[2];
+    cn_plane_copy_f32(w, &p, a->in + index * cn_volume(w->in), z, y, 0.0f, scratch);
+    for (size_t m = 0; m < w->m; m++) {
+      float *out = a->out + (index * w->m + m) * pixels + n0;
+      cn_depthwise_band_f32(a, &p, scratch, index % w->groups * w->m + m, rows, out);
+      if (a->ep.tile) a->ep.tile(a->ep.ctx, out, pixels, index, m, 1, n0, rows * w->out[2]);
+    }
+  }
+}
+
+#endif

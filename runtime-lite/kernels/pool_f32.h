@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT-0 */
+/* Maximum and average pooling, f32. NaN inside of a window makes its maximum NaN. Needs a SIMD layer included before. */
+#ifndef CN_KERNELS_POOL_F32_H
+#define CN_KERNELS_POOL_F32_H
+
+#include "kernels/plane_f32.h"
+
+/* window: groups = channels, c = m = 1, up = 1; output sizes by floor or ceil are the caller's. */
+typedef struct cn_pool_f32_args {
+  cn_window window;
+  size_t pad_end[3]; /* counted with CN_POOL_INCLUDE_PAD; windows may still reach beyond it (ceil mode) */
+  unsigned flags;
+  const float *in; /* [images][groups][in...] */
+  float *out;      /* [images][groups][out...] */
+} cn_pool_f32_args;
+
+#define CN_POOL_AVERAGE 1u
+
+#define CN_POOL_INCLUDE_PAD 2u
+
+/* Elements of a window that an average divides by, along one axis: those inside, or inside of the padded input. */
+CN_INLINE size_t cn_pool_count(const cn_pool_f32_args *a, int axis, size_t o) {
+  const cn_window *w = &a->window;
+  size_t count = 0;
+  for (size_t t = 0; t < w->kernel[axis]; t++) {
+    if (a->flags & CN_POOL_INCLUDE_PAD) {
+      const ptrdiff_t end = (ptrdiff_t)(w->in[axis] + a->pad_end[axis]) + w->pad[axis];
+      count += (ptrdiff_t)(o * w->stride[axis] + t * w->dilation[axis]) < end;
+    } else {
+      count += cn_window_place(w, axis, o, t) >= 0;
+    }
+  }
+  return cn_max(count, 1);
+}
+
+/* Floats: the copy of a band, then the counts of each column. */
+CN_INLINE size_t cn_pool_f32_scratch(const cn_window *w) {
+  return cn_plane_f32_scratch(w) + cn_round_up(w->out[2], CN_VF32_LANES);
+}
+
+CN_INLINE size_t cn_pool_f32_tasks(const cn_pool_f32_args *a) {
+  return a->window.images * a->window.groups * a->window.out[0] * cn_plane_f32_bands(&a->window);
+}
+
+/* rows output rows (op and rows are literals), all columns; counts: of the columns, rows_count: of the rows and slices. */
+CN_KERNEL void cn_pool_rows_f32(const cn_pool_f32_args *a, const cn_plane *p, const float *src, int op, size_t rows,
+                                const float *counts, const float *rows_count, float *out) {
+  const cn_window *w = &a->window;
+  for (size_t x = 0; x < w->out[2]; x += CN_VF32_LANES) {
+    cn_vf32 acc[4];
+    cn_window_vector_f32(w, p, src + x, 0, op, rows, acc);
+    CN_UNROLL(4)
+    for (size_t i = 0; i < rows; i++) {
+      cn_vf32 v = acc[i];
+      if (op == CN_WINDOW_SUM) v = cn_vf32_div(v, cn_vf32_mul(cn_vf32_load(counts + x), cn_vf32_set1(rows_count[i])));
+      cn_vf32_store_n(out + i * w->out[2] + x, v, w->out[2] - x);
+    }
+  }
+}
+
+CN_KERNEL void cn_pool_band_f32(const cn_pool_f32_args *a, const cn_plane *p, const float *src, int op, size_t z, size_t y,
+                                size_t rows, const float *counts, float *out) {
+  const size_t width = a->window.out[2], down = a->window.stride[1] * p->row;
+  float rows_count[4] = {0};
+  for (size_t i = 0; i < rows;) {
+    const size_t step = rows - i >= 4 ? 4 : 1;
+    for (size_t r = 0; op == CN_WINDOW_SUM && r < step; r++)
+      rows_count[r] = (float)(cn_pool_count(a, 0, z) * cn_pool_count(a, 1, y + i + r));
+    if (step == 4) cn_pool_rows_f32(a, p, src + i * down, op, 4, counts, rows_count, out + i * width);
+    else cn_pool_rows_f32(a, p, src + i * down, op, 1, counts, rows_count, out + i * width);
+    i += step;
+  }
+}
+
+/* Tasks t0 .. t1 of cn_pool_f32_tasks(a), each call with its own scratch of cn_pool_f32_scratch floats. */
+CN_DRIVER void cn_pool_f32(const cn_pool_f32_args *a, float *scratch, size_t t0, size_t t1) {
+  const cn_window *w = &a->window;
+  const cn_plane p = cn_plane_f32(w);
+  const size_t bands = cn_ceil_div(w->out[1], p.band), pixels = cn_volume(w->out);
+  const int average = (a->flags & CN_POOL_AVERAGE) != 0;
+  float *counts = scratch + cn_plane_f32_scratch(w);
+  for (size_t x = 0; x < cn_round_up(w->out[2], CN_VF32_LANES); x++)
+    counts[x] = average && x < w->out[2] ? (float)cn_pool_count(a, 2, x) : 1.0f;
+  for (size_t t = t0; t < t1; t++) {
+    const size_t y = t % bands * p.band, z = t / bands % w->out[0], index = t / bands / w->out[0];
+    const size_t rows = cn_min(p.band, w->out[1] - y);
+    float *out = a->out + index * pixels + (z * w->out[1] + y) * w->out[2];
+    cn_plane_copy_f32(w, &p, a->in + index * cn_volume(w->in), z, y, average ? 0.0f : cn_least_f32(), scratch);
+    if (average) cn_pool_band_f32(a, &p, scratch, CN_WINDOW_SUM, z, y, rows, counts, out);
+    else cn_pool_band_f32(a, &p, scratch, CN_WINDOW_MAX, z, y, rows, counts, out);
+  }
+}
+
+#endif
