@@ -1,0 +1,104 @@
+"""Holds the compilers to what the kernels assume: no warnings, register tiles fully unrolled, no accumulator spilled.
+
+usage: codegen.py SOURCE_ROOT [COMPILER...]
+
+Every kernel of runtime-lite/kernels.def is compiled over every target's SIMD layer as strict C99 by each compiler, at -O0,
+-O2 and -O3. At -O2 and -O3 the functions that hold the register tile must have an innermost loop with exactly
+MR x NR / lanes FMA instructions, and no innermost loop with FMAs may store to the stack.
+"""
+
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]
+TILED = {"gemm": "cn_gemm_f32", "conv": "cn_conv_f32"}
+
+
+def rows(path, macro):
+    """Return the argument lists of one macro in a table, quotes removed."""
+    text = re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.S)
+    found = re.findall(rf"^{macro}\((.*)\)$", text, flags=re.M)
+    return [[a.strip().strip('"') for a in row.split(",")] for row in found]
+
+
+def source(layer, kernels):
+    """Return a translation unit that keeps every driver of the table."""
+    files = dict.fromkeys(row[4] for row in kernels)
+    lines = [f'#include "{layer}"', *(f'#include "{f}"' for f in files), "typedef void (*function)(void);"]
+    lines.append("extern const function cn_all[];")
+    lines.append("const function cn_all[] = {" + ", ".join(f"(function){row[0]}" for row in kernels) + "};")
+    return "\n".join(lines) + "\n"
+
+
+def innermost_loops(assembly, function):
+    """Yield the instructions of each innermost loop of a function in AT&T assembly."""
+    start = assembly.index(f"\n{function}:")
+    lines = assembly[start : assembly.index(".size", start)].split("\n")
+    labels = {}
+    for i, line in enumerate(lines):
+        if label := re.match(r"(\.L\w+):", line):
+            labels[label[1]] = i
+        jump = re.match(r"\s+j\w+\s+(\.L\w+)", line)
+        if jump and jump[1] in labels:
+            body = [x.split("#")[0].strip() for x in lines[labels[jump[1]] : i + 1] if re.match(r"\s+[a-z]", x)]
+            if not any(re.match(r"j", x) for x in body[:-1]):
+                yield body
+
+
+def spills(body):
+    """Return the vector stores to the stack in a loop."""
+    return [x for x in body if re.match(r"vmov\w+\s+%[xyz]mm\d+, .*\(%r[sb]p", x)]
+
+
+def check_tiles(assembly, tile_fmas):
+    """Return complaints about the register tiles and spills of one assembly file."""
+    bad = []
+    for function in TILED.values():
+        counts = set()
+        for body in innermost_loops(assembly, function):
+            fmas = sum("vfmadd" in x for x in body)
+            counts.add(fmas)
+            if fmas and spills(body):
+                bad.append(f"{function}: a loop with {fmas} FMAs stores to the stack: {spills(body)}")
+        if tile_fmas not in counts:
+            bad.append(f"{function}: no innermost loop with {tile_fmas} FMAs (loops have {sorted(counts)})")
+    return bad
+
+
+def check(root, compiler, level, target, kernels, directory):
+    """Compile one unit; return complaints."""
+    layer, bits, _ = rows(target, "LAYER")[0]
+    unit = directory / "unit.c"
+    unit.write_text(source(layer, kernels))
+    out = directory / "unit.s"
+    command = [compiler, "-std=c99", level, "-ffp-contract=off", *WARNINGS, f"-I{root}/runtime-lite", "-S", unit, "-o", out]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        return [done.stderr]
+    if level == "-O0" or bits == "32":
+        return []
+    _, mr, nr, *_ = rows(target, "TILE")[0]
+    return check_tiles(out.read_text(), int(mr) * int(nr) * 32 // int(bits))
+
+
+def main():
+    root = pathlib.Path(sys.argv[1]).resolve()
+    compilers = [c for c in sys.argv[2:] or ["gcc", "clang"] if shutil.which(c)]
+    kernels = rows(root / "runtime-lite/kernels.def", "KERNEL")
+    failed = 0
+    with tempfile.TemporaryDirectory() as directory:
+        for compiler in compilers:
+            for level in ("-O0", "-O2", "-O3"):
+                for target in sorted((root / "targets").glob("*.def")):
+                    bad = check(root, compiler, level, target, kernels, pathlib.Path(directory))
+                    failed += bool(bad)
+                    print(f"{compiler} {level} {target.stem}: {'FAILED' if bad else 'ok'}", *bad, sep="\n  ")
+    return failed != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
