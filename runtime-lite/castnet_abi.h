@@ -68,9 +68,10 @@ typedef struct castnet_tensor {
 } castnet_tensor;
 
 /* An attribute of a custom operator. `kind` names the member; the plural ones have n elements. */
+enum { CASTNET_INT, CASTNET_FLOAT, CASTNET_STRING, CASTNET_INTS, CASTNET_FLOATS, CASTNET_STRINGS };
 typedef struct castnet_attr {
   const char *name;
-  enum { CASTNET_INT, CASTNET_FLOAT, CASTNET_STRING, CASTNET_INTS, CASTNET_FLOATS, CASTNET_STRINGS } kind;
+  int kind;
   size_t n;
   union {
     int64_t i;

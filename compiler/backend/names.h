@@ -8,6 +8,7 @@
 typedef struct NameScope {
   Arena *arena;
   Map used;
+  bool no_letters; /* a letter, alone or with digits behind it, is taken: printed code uses such names for its own locals */
 } NameScope;
 
 NameScope names_scope(Arena *a);

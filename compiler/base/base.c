@@ -261,6 +261,7 @@ static size_t utf8_multibyte(const unsigned char *p, size_t n) {
   if (p[0] == 0xe0 && p[1] < 0xa0) return 0;
   if (p[0] == 0xed && p[1] > 0x9f) return 0;
   if (p[0] == 0xe2 && p[1] == 0x80 && ((p[2] >= 0x8b && p[2] <= 0x8f) || (p[2] >= 0xa8 && p[2] <= 0xae))) return 0;
+  if (p[0] == 0xe2 && p[1] == 0x81 && p[2] >= 0xa6 && p[2] <= 0xa9) return 0; /* these and the above turn text around */
   if (p[0] == 0xf0 && p[1] < 0x90) return 0;
   if (p[0] == 0xf4 && p[1] > 0x8f) return 0;
   return len;

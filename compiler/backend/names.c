@@ -1,0 +1,127 @@
+#include "backend/names.h"
+
+enum { NAME_MAX_CHARS = 48 };
+
+/* Words that a C or C++ compiler, or the headers that generated code includes, take for themselves. */
+static const char *const keywords[] = {
+    /* C99, C11, C23 */
+    "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern", "float",
+    "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed", "sizeof", "static",
+    "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while", "_Alignas", "_Alignof", "_Atomic",
+    "_Bool", "_Complex", "_Generic", "_Imaginary", "_Noreturn", "_Static_assert", "_Thread_local", "_Pragma", "_Float16",
+    "_BitInt", "alignas", "alignof", "bool", "constexpr", "false", "nullptr", "static_assert", "thread_local", "true",
+    "typeof", "typeof_unqual", "asm",
+    /* C++ */
+    "and", "and_eq", "bitand", "bitor", "catch", "char8_t", "char16_t", "char32_t", "class", "compl", "concept",
+    "consteval", "constinit", "const_cast", "co_await", "co_return", "co_yield", "decltype", "delete", "dynamic_cast",
+    "explicit", "export", "friend", "mutable", "namespace", "new", "noexcept", "not", "not_eq", "operator", "or", "or_eq",
+    "private", "protected", "public", "reflexpr", "reinterpret_cast", "requires", "static_cast", "template", "this",
+    "throw", "try", "typeid", "typename", "using", "virtual", "wchar_t", "xor", "xor_eq",
+    /* macros of compilers in their default mode, and of the standard headers */
+    "linux", "unix", "i386", "arm", "sparc", "mips", "sun", "vax", "NULL", "offsetof", "errno", "assert", "stdin", "stdout",
+    "stderr", "SIZE_MAX", "PTRDIFF_MAX", "PTRDIFF_MIN", "WCHAR_MAX", "WCHAR_MIN", "WINT_MAX", "WINT_MIN",
+    "SIG_ATOMIC_MAX", "SIG_ATOMIC_MIN", "EOF", "NAN", "INFINITY", "_WIN32", "_WIN64", "_LP64", "_ILP32",
+    /* types of the standard headers */
+    "size_t", "ptrdiff_t", "max_align_t", "uintptr_t", "intptr_t", "int8_t", "int16_t", "int32_t", "int64_t", "uint8_t",
+    "uint16_t", "uint32_t", "uint64_t", "main"};
+
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+static bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
+static bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
+
+static bool has_prefix(Str s, const char *prefix) {
+  size_t n = strlen(prefix);
+  return s.len >= n && memcmp(s.ptr, prefix, n) == 0;
+}
+
+/* Families of names instead of words: the implementation's own (__linux__, _MM_HINT_T0), the limits of stdint.h, ours. */
+static bool in_reserved_family(Str s) {
+  if (has_prefix(s, "__") || has_prefix(s, "cn_") || has_prefix(s, "CN_") || has_prefix(s, "castnet_") ||
+      has_prefix(s, "CASTNET_") || has_prefix(s, "INT_") || has_prefix(s, "UINT_") || has_prefix(s, "INTPTR_") ||
+      has_prefix(s, "UINTPTR_"))
+    return true;
+  size_t at = has_prefix(s, "UINT") ? 4 : has_prefix(s, "INT") ? 3 : 0;
+  if (at && s.len > at && (is_digit(s.ptr[at]) || s.ptr[at] == 'M')) return true;
+  if (s.len < 2 || s.ptr[0] != '_' || !is_upper(s.ptr[1])) return false;
+  for (size_t i = 1; i < s.len; i++)
+    if (is_lower(s.ptr[i])) return false;
+  return true;
+}
+
+static bool is_keyword(Str s) {
+  for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++)
+    if (str_is(s, keywords[i])) return true;
+  return in_reserved_family(s);
+}
+
+/* Without the hash digits; *ret_cut tells that they are due. */
+static Str plain(Arena *a, Str name, bool *ret_cut) {
+  StrBuf b = sb_new(a);
+  if (name.len && is_digit(name.ptr[0])) sb_putc(&b, 'x');
+  size_t i = 0;
+  for (; i < name.len && b.len < NAME_MAX_CHARS; i++) {
+    char c = name.ptr[i];
+    sb_putc(&b, is_digit(c) || is_upper(c) || is_lower(c) ? c : '_');
+  }
+  *ret_cut = i < name.len;
+  if (is_keyword(sb_view(&b))) sb_putc(&b, '_');
+  return sb_view(&b);
+}
+
+static Str with_hash(Arena *a, Str base, Str name, uint64_t seed) {
+  return arena_printf(a, "%.*s_%08x", STR_ARG(base), (unsigned)(hash_bytes(name.ptr, name.len, seed) & 0xffffffffu));
+}
+
+/* x, y, i0, t12: what printers of steps call their own locals. */
+static bool is_letter_and_digits(Str s) {
+  if (s.len == 0 || !(is_lower(s.ptr[0]) || is_upper(s.ptr[0]))) return false;
+  for (size_t i = 1; i < s.len; i++)
+    if (!is_digit(s.ptr[i])) return false;
+  return true;
+}
+
+static bool is_taken(const NameScope *s, Str name) {
+  return map_has(&s->used, name) || (s->no_letters && is_letter_and_digits(name));
+}
+
+NameScope names_scope(Arena *a) { return (NameScope){.arena = a, .used = map_new(a)}; }
+
+void names_reserve(NameScope *s, const char *name) { map_put(&s->used, str_c(name), s); }
+
+Str names_add(NameScope *s, Str onnx_name, const char *fallback) {
+  bool cut;
+  Str name = onnx_name.len ? onnx_name : str_c(fallback);
+  Str base = plain(s->arena, name, &cut);
+  Str r = cut ? with_hash(s->arena, base, name, 0) : base;
+  for (uint64_t seed = 0; is_taken(s, r); seed++) r = with_hash(s->arena, base, name, seed);
+  map_put(&s->used, r, s);
+  return r;
+}
+
+Str names_identifier(Arena *a, Str onnx_name, const char *fallback) {
+  NameScope s = names_scope(a);
+  return names_add(&s, onnx_name, fallback);
+}
+
+void names_comment(StrBuf *b, Str s, size_t max) {
+  StrBuf t = sb_new(b->arena);
+  sb_escaped(&t, s, max);
+  sb_putc(b, '"');
+  for (size_t i = 0; i < t.len; i++) {
+    char c = t.data[i], before = i ? t.data[i - 1] : 0;
+    if ((before == '*' && c == '/') || (before == '/' && c == '*') || (before == '?' && c == '?'))
+      sb_printf(b, "\\x%02x", (unsigned char)c);
+    else
+      sb_putc(b, c);
+  }
+  sb_putc(b, '"');
+}
+
+void names_c_string(StrBuf *b, Str s) {
+  for (size_t i = 0; i < s.len; i++) {
+    unsigned char c = (unsigned char)s.ptr[i];
+    if (c == '"' || c == '\\' || c == '?') sb_printf(b, "\\%c", c);
+    else if (c < 0x20 || c >= 0x7f) sb_printf(b, "\\%03o", c);
+    else sb_putc(b, (char)c);
+  }
+}
