@@ -2,7 +2,7 @@
 #ifndef CASTNET_BACKEND_H
 #define CASTNET_BACKEND_H
 
-#include "backend/target.h"
+#include "base/target.h"
 #include "base/diag.h"
 #include "base/files.h"
 #include "lower/program.h"

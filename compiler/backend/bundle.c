@@ -6,7 +6,7 @@ enum { NOT_THIS_TARGET = -1 };
 
 typedef struct Item {
   const BundleChunk *chunk;
-  int rank; /* 0 the target's own files, 1, 2 ... its fallback chain's, then those that none claims */
+  int rank; /* 0 the target's own layer, 1, 2 ... those of its fallback chain, then the files that are no layer */
   bool visited;
 } Item;
 
@@ -22,18 +22,12 @@ typedef struct Closing {
   Bundle *ret;
 } Closing;
 
-static bool claims(const Target *t, const char *file) {
-  for (const char *const *f = t->files; f && *f; f++)
-    if (strcmp(*f, file) == 0) return true;
-  return false;
-}
-
 static int file_rank(const Target *t, const char *file) {
   int rank = 0;
   for (const Target *u = t; u; u = u->fallback, rank++)
-    if (claims(u, file)) return rank;
+    if (strcmp(u->layer, file) == 0) return rank;
   for (const Target *const *u = targets; *u; u++)
-    if (claims(*u, file)) return NOT_THIS_TARGET;
+    if (strcmp((*u)->layer, file) == 0) return NOT_THIS_TARGET;
   return rank;
 }
 

@@ -3,7 +3,7 @@
 #define CASTNET_BUNDLE_H
 
 #include "backend/bundle_table.h"
-#include "backend/target.h"
+#include "base/target.h"
 #include "base/diag.h"
 
 typedef struct Bundle {
@@ -17,8 +17,8 @@ typedef struct BundleTable { /* runtime-lite, or a table of a test */
 } BundleTable;
 BundleTable bundle_runtime(void);
 
-/* roots: a set (values ignored). Names are looked up in the target's own files, then in those of its fallback chain, then
- * in the files that no target claims. False after E0901 for each name that none defines. */
+/* roots: a set (values ignored). Names are looked up in the target's own layer, then in those of its fallback chain, then
+ * in the files that are no target's layer. False after E0901 for each name that none defines. */
 bool bundle_close(Arena *a, Diags *d, const BundleTable *table, const Target *t, const Map *roots, Bundle *ret);
 /* Adds to roots every identifier of a C text, comments and strings left out, that starts with cn_ or CN_. */
 void bundle_scan(Arena *a, Str text, Map *roots);

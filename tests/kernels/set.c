@@ -7,6 +7,7 @@
 #define LAYER(file, bits, header) _Static_assert(CN_VF32_LANES * 32 == (bits), "vector width");
 #define CPU(features)
 #define CFLAGS(flags)
+#define ISA(level, function)
 #define TILE(kernel, mr, nr, kc, mc, nc) TILE_##kernel(mr, nr, kc, mc, nc)
 #define TILE_gemm_f32(mr, nr, kc, mc, nc)                                                                      \
   _Static_assert(CN_GEMM_F32_MR == (mr) && CN_GEMM_F32_NR == (nr) && CN_GEMM_F32_KC == (kc) &&                 \

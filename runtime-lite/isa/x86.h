@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT-0 */
+/* Which level of the x86-64 psABI this machine reaches. By hand, since __builtin_cpu_supports wants data of libgcc. */
+#ifndef CN_ISA_X86_H
+#define CN_ISA_X86_H
+
+#include <cpuid.h>
+#include <stdint.h>
+
+/* Register state that the operating system saves (XCR0); asked only after CPUID said that XGETBV is there. */
+static inline uint32_t cn_isa_xcr0(void) {
+  uint32_t low, high;
+  __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return low;
+}
+
+/* 1 x86-64, 2 x86-64-v2 (SSE4.2, POPCNT), 3 x86-64-v3 (AVX2, FMA, BMI), 4 x86-64-v4 (AVX-512 F, BW, CD, DQ, VL). */
+static inline uint32_t cn_isa_x86(void) {
+  const uint32_t v2_c = 1u << 0 | 1u << 9 | 1u << 13 | 1u << 19 | 1u << 20 | 1u << 23; /* SSE3 SSSE3 CX16 SSE4.1/2 POPCNT */
+  const uint32_t v3_c = 1u << 12 | 1u << 22 | 1u << 27 | 1u << 28 | 1u << 29;          /* FMA MOVBE OSXSAVE AVX F16C */
+  const uint32_t v3_b = 1u << 3 | 1u << 5 | 1u << 8;                                   /* BMI1 AVX2 BMI2 */
+  const uint32_t v4_b = 1u << 16 | 1u << 17 | 1u << 28 | 1u << 30 | 1u << 31;          /* F DQ CD BW VL */
+  uint32_t a, b, c, d, b7, c7, d7;
+  if (!__get_cpuid(1, &a, &b, &c, &d) || (c & v2_c) != v2_c) return 1;
+  if ((c & v3_c) != v3_c || !__get_cpuid_count(7, 0, &a, &b7, &c7, &d7) || (b7 & v3_b) != v3_b) return 2;
+  const uint32_t saved = cn_isa_xcr0();
+  if ((saved & 0x6u) != 0x6u || !__get_cpuid(0x80000001u, &a, &b, &c, &d) || !(c & 1u << 5)) return 2; /* LZCNT */
+  return (b7 & v4_b) == v4_b && (saved & 0xe6u) == 0xe6u ? 4 : 3;
+}
+
+#endif

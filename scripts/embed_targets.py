@@ -1,0 +1,62 @@
+"""targets/*.def to the table of compiler/base/target.h.
+
+usage: embed_targets.py TARGETS_DIR OUT.c DEPFILE
+"""
+import re
+import sys
+from pathlib import Path
+
+ROW = re.compile(r"^(TARGET|LAYER|CPU|CFLAGS|ISA|TILE)\((.*)\)\s*$", re.M)
+
+
+def read(path):
+    text = re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.S)
+    target = {"tiles": []}
+    for row, args in ROW.findall(text):
+        args = [a.strip() for a in re.findall(r'"[^"]*"|[^,]+', args)]
+        if row == "TILE":
+            target["tiles"].append(args)
+        else:
+            target[row] = args
+    missing = {"TARGET", "LAYER", "CPU", "CFLAGS", "ISA"} - set(target)
+    if missing:
+        sys.exit(f"{path}: no row {sorted(missing)[0]}")
+    return target
+
+
+def ordered(targets):
+    """A fallback before those that fall back on it, otherwise by name."""
+    done, rest = [], sorted(targets, key=lambda t: t["TARGET"][1])
+    while rest:
+        names = {t["TARGET"][1] for t in done} | {'""'}
+        ready = [t for t in rest if t["TARGET"][2] in names]
+        if not ready:
+            sys.exit(f"targets: {rest[0]['TARGET'][1]} falls back on an unknown target")
+        done.append(ready[0])
+        rest.remove(ready[0])
+    return done
+
+
+def main():
+    paths = sorted(Path(sys.argv[1]).glob("*.def"))
+    out, depfile = Path(sys.argv[2]), Path(sys.argv[3])
+    targets = ordered([read(p) for p in paths])
+    word = {t["TARGET"][1]: t["TARGET"][0] for t in targets}
+    lines = ['#include "base/target.h"', ""]
+    for t in targets:
+        w, name, fallback = t["TARGET"]
+        layer, bits = t["LAYER"][:2]
+        if t["tiles"]:
+            lines += [f"static const TargetTile tiles_{w}[] = {{"]
+            lines += [f'    {{"{k[0]}", {", ".join(k[1:])}}},' for k in t["tiles"]]
+            lines += ["};"]
+        tiles = f"tiles_{w}, sizeof tiles_{w} / sizeof *tiles_{w}" if t["tiles"] else "NULL, 0"
+        above = f"&target_{word[fallback]}" if fallback != '""' else "NULL"
+        lines += [f"static const Target target_{w} = {{", f"    {name}, {above}, {layer}, {bits}, {t['CPU'][0]},",
+                  f"    {t['CFLAGS'][0]},", f"    {t['ISA'][0]}, {t['ISA'][1]}, {tiles}}};", ""]
+    lines += ["const Target *const targets[] = {", *(f"    &target_{t['TARGET'][0]}," for t in targets), "    NULL};"]
+    out.write_text("\n".join(lines) + "\n")
+    depfile.write_text(f"{out}: " + " ".join(str(p) for p in [*paths, Path(sys.argv[1])]) + "\n")
+
+
+main()
