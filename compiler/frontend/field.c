@@ -143,7 +143,9 @@ static bool message_pass(Reader *r, Str bytes, const pb_msgdesc_t *desc, void *m
   bool ok = pb_decode_ex(&stream, desc, m, PB_DECODE_NOINIT);
   r->counting = false;
   if (ok) return true;
-  return reader_fail(r, DIAG_E0101, stream.state, "%s", PB_GET_ERROR(&stream));
+  /* nanopb drops the message of a callback that was given a number */
+  const char *why = stream.errmsg ? stream.errmsg : "wrong wire type";
+  return reader_fail(r, DIAG_E0101, stream.state, "damaged or truncated (%s)", why);
 }
 
 static bool field_alloc(Reader *r, OnnxField *f, const pb_field_t *field) {

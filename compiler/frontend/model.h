@@ -94,7 +94,7 @@ struct OnnxGraph;
 typedef struct OnnxAttr {
   Str name;
   Str ref_attr_name; /* in functions: the function's attribute that this one stands for */
-  int32_t type;      /* OnnxAttrType; inferred from the one value that is present where a file of IR version 1 has none */
+  int32_t type;      /* OnnxAttrType; where the file has none (IR version 1), that of the one value present */
   bool has_type, has_f, has_i, has_s;
   float f;
   int64_t i;
@@ -178,7 +178,7 @@ typedef struct OnnxModel {
   const OnnxEntry *metadata;
   size_t n_metadata;
   Str file; /* the whole file's bytes (its hash names the model) */
-  const Str *files; /* every file that was read, the model first, external data in order of first use (for depfiles) */
+  const Str *files; /* all that were read, for depfiles: the model, then external data in order of first use */
   size_t n_files;
 } OnnxModel;
 
@@ -202,7 +202,7 @@ typedef struct OnnxLoadOptions {
 } OnnxLoadOptions;
 
 /* NULL after diagnostics. Memory: at most 48 MiB + 3 times the file in the arena (E0502 beyond), besides the mapping. */
-const OnnxModel *onnx_load_model(Arena *a, Diags *d, const char *path, const OnnxLoadOptions *opt /* NULL: defaults */);
+const OnnxModel *onnx_load_model(Arena *a, Diags *d, const char *path, const OnnxLoadOptions *opt); /* opt may be NULL */
 const OnnxTensor *onnx_load_tensor(Arena *a, Diags *d, const char *path);
 const OnnxValue *onnx_load_value(Arena *a, Diags *d, const char *path, OnnxTypeKind kind);
 

@@ -7,7 +7,8 @@
 enum { BUDGET_FIXED = 48 << 20, BUDGET_TIMES_FILE = 3 };
 
 bool reader_open(Reader *r, Arena *a, Diags *d, const char *path, const OnnxLoadOptions *opt) {
-  *r = (Reader){.arena = a, .diags = d, .path = path, .start = arena_used(a), .allow_symlinks = opt && opt->allow_symlinks};
+  *r = (Reader){.arena = a, .diags = d, .path = path, .start = arena_used(a)};
+  r->allow_symlinks = opt && opt->allow_symlinks;
   r->name = arena_str(d->arena, str_c(path));
   r->externals = map_new(a);
   if (!file_map(a, d, path, &r->file)) return false;

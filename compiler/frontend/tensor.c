@@ -44,8 +44,8 @@ static Held held_by(DType t) {
   }
 }
 
-/* Bytes that one entry of the typed field stands for: an entry of int32_data is one element, or one byte of packed ones;
- * complex numbers are two entries. */
+/* Bytes that one entry of the typed field stands for: an entry of int32_data is one element, or one byte of packed
+ * ones; complex numbers are two entries. */
 static uint32_t entry_bytes(DType t) {
   unsigned bits = dtype_rows[t].bits;
   if (dtype_rows[t].kind == KIND_C) bits /= 2;
@@ -145,7 +145,8 @@ bool tensor_read(Reader *r, Str bytes, void *ret) {
   t->has_raw = m.raw_data.count != 0;
   t->external = m.data_location == onnx_TensorProto_DataLocation_EXTERNAL;
   const char *why = shape_check(t, type, &size);
-  if (why) return tensor_bad(r, DIAG_E0103, t, bytes, "%s (data_type %d, %zu dimensions)", why, (int)t->data_type, t->n_dims);
+  if (why)
+    return tensor_bad(r, DIAG_E0103, t, bytes, "%s (data_type %d, %zu dimensions)", why, (int)t->data_type, t->n_dims);
   if (stray)
     return tensor_bad(r, DIAG_E0103, t, bytes, "elements of type %s are in %s, not in %s", dtype_name(type), stray,
                       held_names[held]);

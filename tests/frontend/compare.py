@@ -163,7 +163,8 @@ def graph(key, g, d):
         out += tensor("initializer", t, d)
     for s in g.sparse_initializer:
         out += sparse("sparse", s, d)
-    return out + values("graph_input", g.input) + values("graph_output", g.output) + values("value_info", g.value_info) + ["}"]
+    out += values("graph_input", g.input) + values("graph_output", g.output) + values("value_info", g.value_info)
+    return out + ["}"]
 
 
 def opsets(list_):
@@ -209,7 +210,8 @@ def sequence(s, d):
 
 def map_(m, d):
     return ["map {", *strings(m, *same("name")), f"elem_type {m.values.elem_type}", f"key_type {m.key_type}",
-            *(f"key {k}" for k in m.keys), *(as_bytes("key", k) for k in m.string_keys), *sequence_items(m.values, d), "}"]
+            *(f"key {k}" for k in m.keys), *(as_bytes("key", k) for k in m.string_keys), *sequence_items(m.values, d),
+            "}"]
 
 
 def optional(o, d):

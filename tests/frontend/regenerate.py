@@ -31,8 +31,8 @@ def skip(why):
 def generate(folder, out):
     if not shutil.which("protoc") or not shutil.which("protoc-gen-nanopb"):
         skip("protoc or protoc-gen-nanopb is missing")
-    files = [f"{n}.proto" for n in NAMES]
-    done = subprocess.run(["protoc", "-I.", f"--nanopb_out={out}", *files], cwd=folder, capture_output=True, text=True)
+    command = ["protoc", "-I.", f"--nanopb_out={out}", *(f"{n}.proto" for n in NAMES)]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     if done.returncode:
         skip("the generator fails here: " + done.stderr.strip()[-300:])
     version = re.search(r"nanopb-[0-9.]+", read(os.path.join(out, "onnx.pb.c"))).group(0)
@@ -42,7 +42,8 @@ def generate(folder, out):
 
 def embedded_fields(header):
     """Fields with a length that are no callback: the reader cannot take them."""
-    return re.findall(r"^X\(a, (?!CALLBACK)\w+, *(?:\w+, *(?:STRING|BYTES|MESSAGE)|REPEATED, *\w+), *(\w+)", header, re.M)
+    row = r"^X\(a, (?!CALLBACK)\w+, *(?:\w+, *(?:STRING|BYTES|MESSAGE)|REPEATED, *\w+), *(\w+)"
+    return re.findall(row, header, re.M)
 
 
 def compare_protos(folder):

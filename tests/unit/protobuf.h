@@ -58,7 +58,9 @@ static inline Bench *bench_new(void) {
   return b;
 }
 
-static inline const char *bench_path(Bench *b, const char *name) { return arena_printf(b->a, "%s/%s", b->dir, name).ptr; }
+static inline const char *bench_path(Bench *b, const char *name) {
+  return arena_printf(b->a, "%s/%s", b->dir, name).ptr;
+}
 
 static inline void bench_free(Bench *b) {
   Str command = arena_printf(b->a, "rm -rf '%s'", b->dir);
