@@ -201,8 +201,9 @@ typedef struct OnnxLoadOptions {
   bool allow_symlinks; /* in the path of external data below the model's directory */
 } OnnxLoadOptions;
 
-/* NULL after diagnostics. Memory: at most 48 MiB + 3 times the file in the arena (E0502 beyond), besides the mapping. */
-const OnnxModel *onnx_load_model(Arena *a, Diags *d, const char *path, const OnnxLoadOptions *opt); /* opt may be NULL */
+/* NULL after diagnostics. Memory: at most 48 MiB + 3 times the file in the arena (E0502 beyond), besides the mapping.
+ * opt may be NULL. */
+const OnnxModel *onnx_load_model(Arena *a, Diags *d, const char *path, const OnnxLoadOptions *opt);
 const OnnxTensor *onnx_load_tensor(Arena *a, Diags *d, const char *path);
 const OnnxValue *onnx_load_value(Arena *a, Diags *d, const char *path, OnnxTypeKind kind);
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Compares castnet's ONNX reader with Google's protobuf, field by field, over every model and data file of a directory.
+"""Compares castnet's ONNX reader with Google's protobuf, field by field, over every model and data file of directories
+and over those of make_samples.py.
 
-usage: compare.py DUMP_MODEL DIRECTORY     (DUMP_MODEL: the built tests/frontend/dump_model)
+usage: compare.py DUMP_MODEL [DIRECTORY...]     (DUMP_MODEL: the built tests/frontend/dump_model)
 
 Data files (input_0.pb, output_0.pb) are decoded as the type that the model beside them declares.
 Exit status: 0 all agree, 1 some differ, 77 the onnx package is not installed.
@@ -10,14 +11,17 @@ import os
 import struct
 import subprocess
 import sys
+import tempfile
 import zlib
 
 try:
     import onnx
-    from onnx import AttributeProto, ModelProto, TensorProto
+    from onnx import ModelProto, TensorProto
 except ImportError:
     print("skipped: the Python package onnx is not installed")
     sys.exit(77)
+
+import make_samples  # noqa: E402
 
 TYPE_KINDS = {
     "tensor_type": "tensor", "sparse_tensor_type": "sparse", "sequence_type": "sequence", "map_type": "map",
@@ -275,12 +279,17 @@ def report(path, want, got):
             return
 
 
-def main():
-    program, top = sys.argv[1:3]
-    jobs = {}
+def models_below(top):
+    found = []
     for root, dirs, files in os.walk(top):
         dirs.sort()
-        jobs.setdefault("model", []).extend(os.path.join(root, f) for f in sorted(files) if f.endswith(".onnx"))
+        found += [os.path.join(root, f) for f in sorted(files) if f.endswith(".onnx")]
+    return found
+
+
+def compare(program, tops):
+    """(agreeing, differing) files."""
+    jobs = {"model": [f for top in tops for f in models_below(top)]}
     wants = {}
     for path in jobs["model"]:
         wants[path], message = expected("model", path)
@@ -296,11 +305,18 @@ def main():
                 bad += 1
                 report(path, want, got.get(path, []))
         print(f"{kind}: {len(files)} files")
-    print(f"{total - bad} passed, {bad} failed")
-    return 1 if bad else 0
+    return total - bad, bad
+
+
+def main():
+    with tempfile.TemporaryDirectory() as samples:
+        make_samples.main(samples)
+        passed, failed = compare(sys.argv[1], [samples, *sys.argv[2:]])
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
+    if len(sys.argv) < 2:
         sys.exit(__doc__)
     sys.exit(main())
