@@ -73,7 +73,8 @@ def attributes(graph):
             make("tp", tensor_type(1)), make("sparse", sparse_tensor("s")), make("floats", [1.0, -0.0]),
             make("ints", [0, -1, 2**62]), make("strings", ["a", b""]),
             make("tensors", [raw_tensor(1, "a"), string_tensor("b")]), make("graphs", [graph, graph]),
-            make("types", [tensor_type(1), TypeProto()]), make("sparses", [sparse_tensor("s"), sparse_tensor("")]), reference, untyped, AttributeProto()]
+            make("types", [tensor_type(1), TypeProto()]), make("sparses", [sparse_tensor("s"), sparse_tensor("")]),
+            reference, untyped, AttributeProto()]
 
 
 def unpacked(message, field, wire):
