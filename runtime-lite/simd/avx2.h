@@ -19,6 +19,10 @@
 
 #define CN_GEMM_F32_NC 128
 
+#define CN_GEMM_S16_MR 4
+
+#define CN_GEMM_S16_NR 16
+
 #define CN_VF32_LANES 8
 
 typedef __m256 cn_vf32;
@@ -97,6 +101,30 @@ CN_KERNEL float cn_vf32_reduce_maxn(cn_vf32 v) {
   v = cn_vf32_maxn(v, _mm256_permute_ps(v, 0x4e));
   v = cn_vf32_maxn(v, _mm256_permute_ps(v, 0xb1));
   return _mm_cvtss_f32(cn_avx2_low(v));
+}
+
+#define CN_VS32_LANES 8
+
+typedef __m256i cn_vs32;
+
+CN_KERNEL cn_vs32 cn_vs32_zero(void) { return _mm256_setzero_si256(); }
+
+CN_KERNEL cn_vs32 cn_vs32_set1(int32_t x) { return _mm256_set1_epi32(x); }
+
+CN_KERNEL cn_vs32 cn_vs32_load(const int32_t *p) { return _mm256_loadu_si256((const __m256i *)(const void *)p); }
+
+CN_KERNEL void cn_vs32_store(int32_t *p, cn_vs32 v) { _mm256_storeu_si256((__m256i *)(void *)p, v); }
+
+CN_KERNEL cn_vs32 cn_vs32_load_n(const int32_t *p, size_t n) { return _mm256_maskload_epi32(p, cn_avx2_mask(n)); }
+
+CN_KERNEL void cn_vs32_store_n(int32_t *p, cn_vs32 v, size_t n) {
+  cn_vf32_store_n((float *)(void *)p, _mm256_castsi256_ps(v), n);
+}
+
+CN_KERNEL cn_vs32 cn_vs32_add(cn_vs32 a, cn_vs32 b) { return _mm256_add_epi32(a, b); }
+
+CN_KERNEL cn_vs32 cn_vs32_dot2(cn_vs32 a, cn_vs32 b, cn_vs32 acc) {
+  return _mm256_add_epi32(acc, _mm256_madd_epi16(a, b));
 }
 
 #endif

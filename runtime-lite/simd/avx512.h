@@ -19,6 +19,10 @@
 
 #define CN_GEMM_F32_NC 128
 
+#define CN_GEMM_S16_MR 8
+
+#define CN_GEMM_S16_NR 32
+
 #define CN_VF32_LANES 16
 
 typedef __m512 cn_vf32;
@@ -74,6 +78,28 @@ CN_KERNEL float cn_vf32_reduce_maxn(cn_vf32 v) {
   v = cn_vf32_maxn(v, _mm512_permute_ps(v, 0x4e));
   v = cn_vf32_maxn(v, _mm512_permute_ps(v, 0xb1));
   return _mm_cvtss_f32(_mm512_castps512_ps128(v));
+}
+
+#define CN_VS32_LANES 16
+
+typedef __m512i cn_vs32;
+
+CN_KERNEL cn_vs32 cn_vs32_zero(void) { return _mm512_setzero_si512(); }
+
+CN_KERNEL cn_vs32 cn_vs32_set1(int32_t x) { return _mm512_set1_epi32(x); }
+
+CN_KERNEL cn_vs32 cn_vs32_load(const int32_t *p) { return _mm512_loadu_si512(p); }
+
+CN_KERNEL void cn_vs32_store(int32_t *p, cn_vs32 v) { _mm512_storeu_si512(p, v); }
+
+CN_KERNEL cn_vs32 cn_vs32_load_n(const int32_t *p, size_t n) { return _mm512_maskz_loadu_epi32(cn_avx512_mask(n), p); }
+
+CN_KERNEL void cn_vs32_store_n(int32_t *p, cn_vs32 v, size_t n) { _mm512_mask_storeu_epi32(p, cn_avx512_mask(n), v); }
+
+CN_KERNEL cn_vs32 cn_vs32_add(cn_vs32 a, cn_vs32 b) { return _mm512_add_epi32(a, b); }
+
+CN_KERNEL cn_vs32 cn_vs32_dot2(cn_vs32 a, cn_vs32 b, cn_vs32 acc) {
+  return _mm512_add_epi32(acc, _mm512_madd_epi16(a, b));
 }
 
 #endif

@@ -22,6 +22,11 @@
 
 #define CN_GEMM_F32_NC 32
 
+/* Register tile of the integer matrix product and convolution; the blocks are those of f32, depth counted in pairs. */
+#define CN_GEMM_S16_MR 4
+
+#define CN_GEMM_S16_NR 4
+
 #define CN_VF32_LANES 1
 
 typedef float cn_vf32;
@@ -64,5 +69,36 @@ CN_INLINE cn_vf32 cn_vf32_maxn(cn_vf32 a, cn_vf32 b) { return a > b || a != a ? 
 CN_INLINE float cn_vf32_reduce_add(cn_vf32 v) { return v; }
 
 CN_INLINE float cn_vf32_reduce_maxn(cn_vf32 v) { return v; }
+
+/* Vectors of 32-bit integers. */
+#define CN_VS32_LANES 1
+
+typedef int32_t cn_vs32;
+
+CN_INLINE cn_vs32 cn_vs32_zero(void) { return 0; }
+
+CN_INLINE cn_vs32 cn_vs32_set1(int32_t x) { return x; }
+
+CN_INLINE cn_vs32 cn_vs32_load(const int32_t *p) { return *p; }
+
+CN_INLINE void cn_vs32_store(int32_t *p, cn_vs32 v) { *p = v; }
+
+CN_INLINE cn_vs32 cn_vs32_load_n(const int32_t *p, size_t n) { return n ? *p : 0; }
+
+CN_INLINE void cn_vs32_store_n(int32_t *p, cn_vs32 v, size_t n) {
+  if (n) *p = v;
+}
+
+/* Wraps. */
+CN_INLINE cn_vs32 cn_vs32_add(cn_vs32 a, cn_vs32 b) { return (int32_t)((uint32_t)a + (uint32_t)b); }
+
+CN_INLINE int32_t cn_pair_low(int32_t x) { return (int16_t)(uint16_t)((uint32_t)x & 0xffffu); }
+
+CN_INLINE int32_t cn_pair_high(int32_t x) { return (int16_t)(uint16_t)((uint32_t)x >> 16); }
+
+/* Each lane of a and b holds two s16 (cn_pair_s16): acc + low * low + high * high, wrapping. |s16| <= 2^14 in one of them. */
+CN_INLINE cn_vs32 cn_vs32_dot2(cn_vs32 a, cn_vs32 b, cn_vs32 acc) {
+  return cn_vs32_add(acc, cn_pair_low(a) * cn_pair_low(b) + cn_pair_high(a) * cn_pair_high(b));
+}
 
 #endif

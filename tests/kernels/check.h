@@ -7,8 +7,10 @@
 #include <stdint.h>
 
 #include "kernels/conv_f32.h"
+#include "kernels/conv_s16.h"
 #include "kernels/depthwise_f32.h"
 #include "kernels/gemm_f32.h"
+#include "kernels/gemm_s16.h"
 #include "kernels/pool_f32.h"
 
 enum { PEAK_CHAINS = 12 };
@@ -28,6 +30,13 @@ typedef struct KernelSet {
   size_t (*pool_f32_tasks)(const cn_pool_f32_args *a);
   size_t (*pool_f32_scratch)(const cn_window *w);
   void (*pool_f32)(const cn_pool_f32_args *a, float *scratch, size_t t0, size_t t1);
+  size_t s16_mr, s16_nr;
+  size_t (*gemm_s16_tasks)(const cn_gemm_s16_args *g);
+  size_t (*gemm_s16_scratch)(size_t k);
+  void (*gemm_s16)(const cn_gemm_s16_args *g, int32_t *scratch, size_t t0, size_t t1);
+  size_t (*conv_s16_tasks)(const cn_conv_s16_args *a);
+  size_t (*conv_s16_scratch)(const cn_window *w);
+  void (*conv_s16)(const cn_conv_s16_args *a, int32_t *scratch, size_t t0, size_t t1);
   size_t (*layer_selftest)(void);     /* number of wrong lanes */
   float (*peak_f32)(size_t rounds);   /* PEAK_CHAINS independent FMAs of a vector a round, nothing else */
 } KernelSet;
@@ -45,8 +54,9 @@ uint32_t pick(Case *c, uint32_t n); /* 0 .. n-1 */
 float pick_value(Case *c);          /* -1 .. 1, sometimes a denormal or a zero */
 void fail(Case *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* n floats between guard pages: flush with the page behind (even index) or before (odd index) so that any access outside
- * traps; the rest of the pages is a canary that checks_end looks at. NULL-safe for n = 0. */
+/* Bytes between guard pages: flush with the page behind (even index) or before (odd index) so that any access outside
+ * traps; the rest of the pages is a canary that checks_end looks at. guarded: n floats. */
+void *guarded_bytes(Case *c, size_t size);
 float *guarded(Case *c, size_t n);
 float *guarded_values(Case *c, size_t n);
 void checks_end(Case *c);

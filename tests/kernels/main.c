@@ -75,8 +75,8 @@ static struct {
 } buffers[MAX_BUFFERS];
 static size_t n_buffers;
 
-float *guarded(Case *c, size_t n) {
-  const size_t page = (size_t)sysconf(_SC_PAGESIZE), size = n * sizeof(float);
+void *guarded_bytes(Case *c, size_t size) {
+  const size_t page = (size_t)sysconf(_SC_PAGESIZE);
   const size_t inside = (size + page) / page * page; /* at least one byte of canary */
   unsigned char *map = mmap(NULL, inside + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (map == MAP_FAILED || n_buffers == MAX_BUFFERS || mprotect(map + page, inside, PROT_READ | PROT_WRITE)) abort();
@@ -86,8 +86,10 @@ float *guarded(Case *c, size_t n) {
   buffers[n_buffers].data = data;
   buffers[n_buffers].mapped = inside + 2 * page;
   buffers[n_buffers++].size = size;
-  return (float *)(void *)data;
+  return data;
 }
+
+float *guarded(Case *c, size_t n) { return guarded_bytes(c, n * sizeof(float)); }
 
 float *guarded_values(Case *c, size_t n) {
   float *p = guarded(c, n);

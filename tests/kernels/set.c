@@ -14,6 +14,8 @@
                      CN_GEMM_F32_MC == (mc) && CN_GEMM_F32_NC == (nc),                                         \
                  "tile");                                                                                      \
   _Static_assert((mc) % (mr) == 0 && (nc) % (nr) == 0 && (nr) % CN_VF32_LANES == 0, "blocks are whole tiles");
+#define TILE_gemm_s16(mr, nr, kc, mc, nc) \
+  _Static_assert(CN_GEMM_S16_MR == (mr) && CN_GEMM_S16_NR == (nr) && (nr) % CN_VS32_LANES == 0, "tile");
 #include TARGET_DEF
 #undef TARGET
 #undef LAYER
@@ -130,6 +132,11 @@ static size_t depthwise_f32_scratch(const cn_window *w) { return cn_depthwise_f3
 static size_t pool_f32_tasks(const cn_pool_f32_args *a) { return cn_pool_f32_tasks(a); }
 static size_t pool_f32_scratch(const cn_window *w) { return cn_pool_f32_scratch(w); }
 
+static size_t gemm_s16_tasks(const cn_gemm_s16_args *g) { return cn_gemm_s16_tasks(g); }
+static size_t gemm_s16_scratch(size_t k) { return cn_gemm_s16_scratch(k); }
+static size_t conv_s16_tasks(const cn_conv_s16_args *a) { return cn_conv_s16_tasks(a); }
+static size_t conv_s16_scratch(const cn_window *w) { return cn_conv_s16_scratch(w); }
+
 const KernelSet SET = {
 #include TARGET_DEF
     .lanes = CN_VF32_LANES,
@@ -149,6 +156,14 @@ const KernelSet SET = {
     .pool_f32_tasks = pool_f32_tasks,
     .pool_f32_scratch = pool_f32_scratch,
     .pool_f32 = cn_pool_f32,
+    .s16_mr = CN_GEMM_S16_MR,
+    .s16_nr = CN_GEMM_S16_NR,
+    .gemm_s16_tasks = gemm_s16_tasks,
+    .gemm_s16_scratch = gemm_s16_scratch,
+    .gemm_s16 = cn_gemm_s16,
+    .conv_s16_tasks = conv_s16_tasks,
+    .conv_s16_scratch = conv_s16_scratch,
+    .conv_s16 = cn_conv_s16,
     .layer_selftest = layer_selftest,
     .peak_f32 = peak_f32,
 };
