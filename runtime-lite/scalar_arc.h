@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT-0 */
+/* Inverse trigonometric functions. */
+#ifndef CN_SCALAR_ARC_H
+#define CN_SCALAR_ARC_H
+
+#include <stdint.h>
+
+/* (asin(x) - x) / x^3 of z = x^2 on |x| <= 1/2, minimax */
+static inline double cn_asin_poly_f64(double z) {
+  double p = 0x1.0c6d231522905p-5;
+  p = p * z - 0x1.59b1f1803d5edp-6;
+  p = p * z + 0x1.6344d806a27f3p-6;
+  p = p * z + 0x1.ecbe6b3ce1d01p-9;
+  p = p * z + 0x1.605e99f3be9e9p-7;
+  p = p * z + 0x1.75c27cc9a9114p-7;
+  p = p * z + 0x1.ca152d9aa2d88p-7;
+  p = p * z + 0x1.1c4a82332a333p-6;
+  p = p * z + 0x1.6e8bd4904dd11p-6;
+  p = p * z + 0x1.f1c71b090bab4p-6;
+  p = p * z + 0x1.6db6db70998dcp-5;
+  p = p * z + 0x1.333333333071dp-4;
+  p = p * z + 0x1.5555555555562p-3;
+  return p;
+}
+
+/* Beyond 1/2: asin(x) = pi/2 - 2 asin(sqrt((1 - x) / 2)). */
+static inline double cn_asin_f64(double x) {
+  const double a = cn_abs_f64(x);
+  const double z = a < 0.5 ? a * a : 0.5 * (1.0 - a);
+  const double p = z * cn_asin_poly_f64(z);
+  const double s = cn_sqrt_f64(z);
+  const double h = cn_from_bits_f64(cn_bits_f64(s) & UINT64_C(0xffffffff00000000)), c = (z - h * h) / (s + h);
+  const double large = 0x1.921fb54442d18p-1 - ((2.0 * s * p - (0x1.1a62633145c07p-54 - 2.0 * c)) - (0x1.921fb54442d18p-1 - 2.0 * h));
+  return a < 0.5 ? x + x * p : a < 1.0 ? cn_copysign_f64(large, x) : a == 1.0 ? cn_copysign_f64(0x1.921fb54442d18p+0, x) : cn_nan_f64();
+}
+
+static inline double cn_acos_f64(double x) {
+  const double a = cn_abs_f64(x);
+  const double z = a < 0.5 ? a * a : 0.5 * (1.0 - a);
+  const double p = z * cn_asin_poly_f64(z);
+  const double s = cn_sqrt_f64(z);
+  const double h = cn_from_bits_f64(cn_bits_f64(s) & UINT64_C(0xffffffff00000000));
+  const double c = s + h > 0.0 ? (z - h * h) / (s + h) : 0.0;
+  const double middle = 0x1.921fb54442d18p+0 - (x - (0x1.1a62633145c07p-54 - x * p));
+  const double right = 2.0 * (h + (c + s * p));
+  const double left = 0x1.921fb54442d18p+1 - 2.0 * (s + (s * p - 0x1.1a62633145c07p-54));
+  return a < 0.5 ? middle : a <= 1.0 ? (x < 0.0 ? left : right) : cn_nan_f64();
+}
+
+/* Reduced to |t| <= tan(pi/8) by atan(x) = pi/4 + atan((x - 1) / (x + 1)) and pi/2 - atan(1 / x). */
+static inline double cn_atan_f64(double x) {
+  const double a = cn_abs_f64(x);
+  const int far = a > 0x1.3504f333f9de6p+1, mid = a > 0x1.a827999fcef32p-2;
+  const double b = a < 0x1p60 ? a : 0x1p60;
+  const double n = far ? -1.0 : mid ? b - 1.0 : b;
+  const double d = far ? b : mid ? b + 1.0 : 1.0;
+  const double high = far ? 0x1.921fb54442d18p+0 : mid ? 0x1.921fb54442d18p-1 : 0.0;
+  const double low = far ? 0x1.1a62633145c07p-54 : mid ? 0x1.1a62633145c07p-55 : 0.0;
+  const double t = n / d, z = t * t;
+  double p = 0x1.ef026b6076cfdp-7;
+  p = p * z - 0x1.11a81fd8c0c1ap-5;
+  p = p * z + 0x1.70c3e5d0d228p-5;
+  p = p * z - 0x1.ab7963c9478e3p-5;
+  p = p * z + 0x1.e172830d8a6a3p-5;
+  p = p * z - 0x1.110c8bf904456p-4;
+  p = p * z + 0x1.3b13716e6b98fp-4;
+  p = p * z - 0x1.745d14f46d074p-4;
+  p = p * z + 0x1.c71c71b9ae684p-4;
+  p = p * z - 0x1.249249247c566p-3;
+  p = p * z + 0x1.9999999999781p-3;
+  p = p * z - 0x1.5555555555555p-2;
+  const double y = high + (t + (t * z * p + low));
+  return x == x ? cn_copysign_f64(y, x) : x;
+}
+
+/* Angle of the point (x, y). */
+static inline double cn_atan2_f64(double y, double x) {
+  const double ax = cn_abs_f64(x), ay = cn_abs_f64(y);
+  const double q = ax == ay ? (ax == 0.0 ? 0.0 : 1.0) : ay / ax;
+  const double a = cn_atan_f64(q);
+  const int left = (cn_bits_f64(x) >> 63) != 0;
+  const double t = left ? 0x1.921fb54442d18p+1 - (a - 0x1.1a62633145c07p-53) : a;
+  return x == x && y == y ? cn_copysign_f64(t, y) : cn_nan_f64();
+}
+
+#endif

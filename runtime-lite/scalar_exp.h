@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT-0 */
+/* Exponentials. Method: e^x = 2^k e^r with |r| <= ln 2 / 2 and a minimax polynomial for e^r. */
+#ifndef CN_SCALAR_EXP_H
+#define CN_SCALAR_EXP_H
+
+#include <stdint.h>
+
+/* r = x - k ln 2, |r| <= ln 2 / 2, for |x| < 2000; *ret_low is what rounding r left. */
+static inline double cn_exp_reduce_f64(double x, double *ret_k, double *ret_low) {
+  const double k = cn_rint_small_f64(x * 0x1.71547652b82fep+0);
+  const double high = x - k * 0x1.62e42feep-1; /* 32 bits: the product is exact */
+  const double low = k * 0x1.a39ef35793c76p-33;
+  const double r = high - low;
+  *ret_k = k;
+  *ret_low = (high - r) - low;
+  return r;
+}
+
+/* (e^r - 1 - r) / r^2 on |r| <= ln 2 / 2, minimax */
+static inline double cn_exp_poly_f64(double r) {
+  double p = 0x1.1e3c5da31a41bp-29;
+  p = p * r + 0x1.af6c5fe60c753p-26;
+  p = p * r + 0x1.27e5b547f2d79p-22;
+  p = p * r + 0x1.71ddefdd5a9ep-19;
+  p = p * r + 0x1.a01a0135d1513p-16;
+  p = p * r + 0x1.a01a01b39891dp-13;
+  p = p * r + 0x1.6c16c16c3081ap-10;
+  p = p * r + 0x1.111111110ec1bp-7;
+  p = p * r + 0x1.5555555555502p-5;
+  p = p * r + 0x1.555555555555bp-3;
+  p = p * r + 0x1p-1;
+  return p;
+}
+
+/* e^x 2^scale, -1 <= scale <= 1 */
+static inline double cn_exp_scaled_f64(double x, double scale) {
+  const double low = x > -750.0 ? x : -750.0;
+  const double in = low < 712.0 ? low : 712.0;
+  double k, c;
+  const double r = cn_exp_reduce_f64(in, &k, &c);
+  const double y = 1.0 + (r + (c + r * r * cn_exp_poly_f64(r)));
+  const double e = cn_scale_f64(y, k + scale);
+  return x == x ? e : x;
+}
+
+static inline double cn_exp_f64(double x) { return cn_exp_scaled_f64(x, 0.0); }
+
+/* e^x - 1 = 2^k ((1 - 2^-k) + (e^r - 1)) */
+static inline double cn_expm1_f64(double x) {
+  const double low = x > -50.0 ? x : -50.0;
+  const double in = low < 712.0 ? low : 712.0;
+  double k, c;
+  const double r = cn_exp_reduce_f64(in, &k, &c);
+  const double q = c + (r * c + r * r * cn_exp_poly_f64(r));
+  const double s = cn_pow2_f64(k < 80.0 ? -k : -80.0);
+  const double t = 1.0 - s;
+  const double sum = t + r; /* |t| >= |r| or t is 0 */
+  const double y = sum + (((t - sum) + r) + q);
+  const double e = cn_scale_f64(y, k);
+  return x == x ? (x == 0.0 ? x : e) : x;
+}
+
+#endif

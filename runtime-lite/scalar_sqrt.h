@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT-0 */
+/* Square roots. */
+#ifndef CN_SCALAR_SQRT_H
+#define CN_SCALAR_SQRT_H
+
+#include <stdint.h>
+
+/* Portable square roots, rounded as IEEE 754 says: an estimate by Newton steps for 1 / sqrt, then the exact remainder of its
+ * square in integers that may wrap, since the remainder is small. m 2^46 and y^2 are compared, m in [1, 4). */
+static inline float cn_sqrt_f32(float x) {
+  const int tiny = x < 0x1p-126f;
+  const uint32_t u = cn_bits_f32(tiny ? x * 0x1p24f : x);
+  const uint32_t e = (u >> 23) + (tiny ? 127 - 24 : 127); /* exponent + 254 */
+  const float m = cn_from_bits_f32((u & 0x7fffffu) | (127 + (e & 1)) << 23);
+  const uint32_t wide = ((u & 0x7fffffu) | 0x800000u) << 23 << (e & 1);
+  float r = cn_from_bits_f32(0x5f3759dfu - (cn_bits_f32(m) >> 1));
+  r = r * (1.5f - 0.5f * m * r * r);
+  r = r * (1.5f - 0.5f * m * r * r);
+  r = r * (1.5f - 0.5f * m * r * r);
+  int32_t y = (int32_t)(m * r * 0x1p23f);
+  int32_t rest = (int32_t)(wide - (uint32_t)y * (uint32_t)y);
+  y += (int32_t)((float)rest * r * 0x1p-24f);
+  rest = (int32_t)(wide - (uint32_t)y * (uint32_t)y);
+  y += rest > y;
+  y -= rest <= -y;
+  const float root = cn_from_bits_f32((uint32_t)y - 0x800000u + ((e >> 1) << 23));
+  const float positive = x < cn_inf_f32() ? root : x;
+  return x > 0.0f ? positive : x == 0.0f ? x : cn_nan_f32();
+}
+
+static inline double cn_sqrt_f64(double x) {
+  const int tiny = x < 0x1p-1022;
+  const uint64_t u = cn_bits_f64(tiny ? x * 0x1p54 : x), f = u & UINT64_C(0xfffffffffffff);
+  const uint64_t e = (u >> 52) + (tiny ? 1023 - 54 : 1023); /* exponent + 2046 */
+  const double m = cn_from_bits_f64(f | (1023 + (e & 1)) << 52);
+  const uint64_t wide = (f | UINT64_C(0x10000000000000)) << 52 << (e & 1);
+  double r = cn_from_bits_f64(UINT64_C(0x5fe6eb50c7b537a9) - (cn_bits_f64(m) >> 1));
+  r = r * (1.5 - 0.5 * m * r * r);
+  r = r * (1.5 - 0.5 * m * r * r);
+  r = r * (1.5 - 0.5 * m * r * r);
+  r = r * (1.5 - 0.5 * m * r * r);
+  int64_t y = (int64_t)(m * r * 0x1p52);
+  int64_t rest = (int64_t)(wide - (uint64_t)y * (uint64_t)y);
+  y += (int64_t)((double)rest * r * 0x1p-53);
+  rest = (int64_t)(wide - (uint64_t)y * (uint64_t)y);
+  y += rest > y;
+  y -= rest <= -y;
+  const double root = cn_from_bits_f64((uint64_t)y - UINT64_C(0x10000000000000) + ((e >> 1) << 52));
+  const double positive = x < cn_inf_f64() ? root : x;
+  return x > 0.0 ? positive : x == 0.0 ? x : cn_nan_f64();
+}
+
+/* 1 / sqrt(x), two roundings */
+static inline float cn_rsqrt_f32(float x) { return 1.0f / cn_sqrt_f32(x); }
+
+static inline double cn_rsqrt_f64(double x) { return 1.0 / cn_sqrt_f64(x); }
+
+#endif
