@@ -78,14 +78,6 @@ CN_DRIVER void cn_plane_copy_f32(const cn_window *w, const cn_plane *p, const fl
   }
 }
 
-/* Minus infinity, which C99 can name only through math.h: what a maximum starts from. */
-CN_INLINE float cn_least_f32(void) {
-  const uint32_t bits = 0xff800000u;
-  float x;
-  memcpy(&x, &bits, sizeof x);
-  return x;
-}
-
 /* What is done with the elements of a window. */
 #define CN_WINDOW_DOT 0
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT-0 */
-/* Maximum and average pooling, f32. NaN inside of a window makes its maximum NaN. Needs a SIMD layer included before. */
+/* Maximum, average and sum pooling, f32. NaN inside of a window makes its maximum NaN. Needs a SIMD layer included before. */
 #ifndef CN_KERNELS_POOL_F32_H
 #define CN_KERNELS_POOL_F32_H
 
@@ -9,29 +9,10 @@
 typedef struct cn_pool_f32_args {
   cn_window window;
   size_t pad_end[3]; /* counted with CN_POOL_INCLUDE_PAD; windows may still reach beyond it (ceil mode) */
-  unsigned flags;
+  unsigned flags;    /* CN_POOL_... of kernels/window.h; 0: the maximum */
   const float *in; /* [images][groups][in...] */
   float *out;      /* [images][groups][out...] */
 } cn_pool_f32_args;
-
-#define CN_POOL_AVERAGE 1u
-
-#define CN_POOL_INCLUDE_PAD 2u
-
-/* Elements of a window that an average divides by, along one axis: those inside, or inside of the padded input. */
-CN_INLINE size_t cn_pool_count(const cn_pool_f32_args *a, int axis, size_t o) {
-  const cn_window *w = &a->window;
-  size_t count = 0;
-  for (size_t t = 0; t < w->kernel[axis]; t++) {
-    if (a->flags & CN_POOL_INCLUDE_PAD) {
-      const ptrdiff_t end = (ptrdiff_t)(w->in[axis] + a->pad_end[axis]) + w->pad[axis];
-      count += (ptrdiff_t)(o * w->stride[axis] + t * w->dilation[axis]) < end;
-    } else {
-      count += cn_window_place(w, axis, o, t) >= 0;
-    }
-  }
-  return cn_max(count, 1);
-}
 
 /* Floats: the copy of a band, then the counts of each column. */
 CN_INLINE size_t cn_pool_f32_scratch(const cn_window *w) {
@@ -60,12 +41,13 @@ CN_KERNEL void cn_pool_rows_f32(const cn_pool_f32_args *a, const cn_plane *p, co
 
 CN_KERNEL void cn_pool_band_f32(const cn_pool_f32_args *a, const cn_plane *p, const float *src, int op, size_t z, size_t y,
                                 size_t rows, const float *counts, float *out) {
-  const size_t width = a->window.out[2], down = a->window.stride[1] * p->row;
+  const cn_window *w = &a->window;
+  const size_t width = w->out[2], down = w->stride[1] * p->row;
   float rows_count[4] = {0};
   for (size_t i = 0; i < rows;) {
     const size_t step = rows - i >= 4 ? 4 : 1;
     for (size_t r = 0; op == CN_WINDOW_SUM && r < step; r++)
-      rows_count[r] = (float)(cn_pool_count(a, 0, z) * cn_pool_count(a, 1, y + i + r));
+      rows_count[r] = (float)(cn_pool_count(w, a->flags, a->pad_end, 0, z) * cn_pool_count(w, a->flags, a->pad_end, 1, y + i + r));
     if (step == 4) cn_pool_rows_f32(a, p, src + i * down, op, 4, counts, rows_count, out + i * width);
     else cn_pool_rows_f32(a, p, src + i * down, op, 1, counts, rows_count, out + i * width);
     i += step;
@@ -77,16 +59,16 @@ CN_DRIVER void cn_pool_f32(const cn_pool_f32_args *a, float *scratch, size_t t0,
   const cn_window *w = &a->window;
   const cn_plane p = cn_plane_f32(w);
   const size_t bands = cn_ceil_div(w->out[1], p.band), pixels = cn_volume(w->out);
-  const int average = (a->flags & CN_POOL_AVERAGE) != 0;
+  const int sum = (a->flags & (CN_POOL_AVERAGE | CN_POOL_SUM)) != 0;
   float *counts = scratch + cn_plane_f32_scratch(w);
   for (size_t x = 0; x < cn_round_up(w->out[2], CN_VF32_LANES); x++)
-    counts[x] = average && x < w->out[2] ? (float)cn_pool_count(a, 2, x) : 1.0f;
+    counts[x] = sum && x < w->out[2] ? (float)cn_pool_count(w, a->flags, a->pad_end, 2, x) : 1.0f;
   for (size_t t = t0; t < t1; t++) {
     const size_t y = t % bands * p.band, z = t / bands % w->out[0], index = t / bands / w->out[0];
     const size_t rows = cn_min(p.band, w->out[1] - y);
     float *out = a->out + index * pixels + (z * w->out[1] + y) * w->out[2];
-    cn_plane_copy_f32(w, &p, a->in + index * cn_volume(w->in), z, y, average ? 0.0f : cn_least_f32(), scratch);
-    if (average) cn_pool_band_f32(a, &p, scratch, CN_WINDOW_SUM, z, y, rows, counts, out);
+    cn_plane_copy_f32(w, &p, a->in + index * cn_volume(w->in), z, y, sum ? 0.0f : cn_least_f32(), scratch);
+    if (sum) cn_pool_band_f32(a, &p, scratch, CN_WINDOW_SUM, z, y, rows, counts, out);
     else cn_pool_band_f32(a, &p, scratch, CN_WINDOW_MAX, z, y, rows, counts, out);
   }
 }

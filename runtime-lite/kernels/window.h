@@ -41,6 +41,36 @@ CN_INLINE ptrdiff_t cn_window_place(const cn_window *w, int axis, size_t o, size
   return (size_t)x < w->in[axis] ? x : -1;
 }
 
+/* Minus infinity, which C99 can name only through math.h: what a maximum starts from. */
+CN_INLINE float cn_least_f32(void) {
+  const uint32_t bits = 0xff800000u;
+  float x;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+/* What a pool does with its window; neither average nor sum: the maximum. */
+#define CN_POOL_AVERAGE 1u
+
+#define CN_POOL_INCLUDE_PAD 2u
+
+#define CN_POOL_SUM 4u
+
+/* Elements of a window that an average divides by, along one axis: those inside, or inside of the padded input. */
+CN_INLINE size_t cn_pool_count(const cn_window *w, unsigned flags, const size_t pad_end[3], int axis, size_t o) {
+  size_t count = 0;
+  if (!(flags & CN_POOL_AVERAGE)) return 1;
+  for (size_t t = 0; t < w->kernel[axis]; t++) {
+    if (flags & CN_POOL_INCLUDE_PAD) {
+      const ptrdiff_t end = (ptrdiff_t)(w->in[axis] + pad_end[axis]) + w->pad[axis];
+      count += (ptrdiff_t)(o * w->stride[axis] + t * w->dilation[axis]) < end;
+    } else {
+      count += cn_window_place(w, axis, o, t) >= 0;
+    }
+  }
+  return cn_max(count, 1);
+}
+
 /* First output o with o * stride + tap * dilation - pad >= bound (without input dilation), at most out. */
 CN_INLINE size_t cn_window_first(const cn_window *w, int axis, size_t tap, size_t bound) {
   ptrdiff_t x = (ptrdiff_t)bound + w->pad[axis] - (ptrdiff_t)(tap * w->dilation[axis]);

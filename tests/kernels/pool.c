@@ -26,12 +26,13 @@ static double reference(const cn_pool_f32_args *a, size_t channel, const size_t 
     sum += v;
     most = most > v || isnan(most) ? most : v;
   }
+  if (a->flags & CN_POOL_SUM) return sum;
   return a->flags & CN_POOL_AVERAGE ? sum / (double)(count ? count : 1) : most;
 }
 
 void test_cn_pool_f32(Case *c) {
   const KernelSet *s = c->set;
-  cn_pool_f32_args a = {.flags = pick(c, 2) ? CN_POOL_AVERAGE | (pick(c, 2) ? CN_POOL_INCLUDE_PAD : 0) : 0};
+  cn_pool_f32_args a = {.flags = pick(c, 2) ? CN_POOL_AVERAGE | (pick(c, 2) ? CN_POOL_INCLUDE_PAD : 0) : pick(c, 4) ? 0 : CN_POOL_SUM};
   cn_window *w = &a.window;
   *w = pick_geometry(c, 0, 0, a.pad_end);
   w->groups = 1 + pick(c, 5);
