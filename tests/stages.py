@@ -34,8 +34,9 @@ BUILDS = {  # name: options of meson setup, environment
 
 @dataclasses.dataclass
 class Stage:
-    """Command lines: {plain}, {sanitize}, {clang} are binaries of castnet, {plain_build} … their build folders,
-    {cases} and {corpus} generated data; what a command names is prepared before it runs."""
+    """Command lines: {plain}, {sanitize}, {clang} are binaries of castnet, {plain:NAME} … other programs of that build,
+    {plain_build} … their folders, {cases} and {corpus} generated data, {models} the recorded models if there are any.
+    What a command names is prepared before it runs."""
     name: str
     what: str
     quick: list
@@ -66,6 +67,13 @@ STAGES = [
     Stage("kernels", "each row of the kernel table against the scalar reference",
           [meson("plain", "kernels")],
           [meson("plain", "kernels"), meson("clang", "kernels"), meson("sanitize", "kernels")]),
+    Stage("frontend", "the reader against Google's protobuf, field by field, and on damaged files",
+          ["{python} tests/frontend/compare.py {plain:dump_model} {cases} {models}",
+           "{python} tests/frontend/damage.py {sanitize:mutate} {cases} --count 2000"],
+          ["{python} tests/frontend/compare.py {plain:dump_model} {cases} {models}",
+           "{python} tests/frontend/damage.py {sanitize:mutate} {cases} --count 100000"]),
+    Stage("runners", "the test runners themselves, with a stand-in for castnet",
+          ["{python} tests/lib/selftest.py"]),
     Stage("docs", "documents: paths exist, commands run, tables are current",
           ["{python} tests/docs/check.py --castnet {plain}"]),
     Stage("golden", "generated code and diagnostics as committed",
@@ -113,9 +121,13 @@ class Workshop:
             return self.data("cases", "tests/conformance/make_cases.py")
         if name == "corpus":
             return self.data("corpus", "tests/hostile/make_corpus.py", "--seed", "1", "--cases", self.value("cases"))
+        if name == "models":
+            models = ROOT.parent / "shared" / "models"
+            return models if models.exists() else ""
         if name.endswith("_build"):
             return self.build(name.removesuffix("_build"))
-        return self.binary(name)
+        build, _, program = name.partition(":")
+        return self.program(build, program or "castnet")
 
     def data(self, name, script, *arguments):
         """A folder made by a script; made again only when the script or the package versions change."""
@@ -139,13 +151,13 @@ class Workshop:
         self.tool(["ninja", "-C", folder, "-j", str(JOBS)], extra)
         return folder
 
-    def binary(self, name):
-        folder = self.value(f"{name}_build")
+    def program(self, build, name):
+        folder = self.value(f"{build}_build")
         listing = subprocess.run(["meson", "introspect", "--targets", folder], check=True, capture_output=True, text=True)
         for target in json.loads(listing.stdout):
-            if target["name"] == "castnet" and target["type"] == "executable":
+            if target["name"] == name and target["type"] == "executable":
                 return target["filename"][0]
-        raise SystemExit("meson.build makes no executable named castnet")
+        raise SystemExit(f"meson.build makes no executable named {name}")
 
     def tool(self, command, extra=None):
         """A preparation: silent unless it fails, and then nothing can go on."""
@@ -172,8 +184,7 @@ def counts_of(output, status):
 
 
 def run_command(template, workshop, log):
-    names = re.findall(r"\{(\w+)\}", template)
-    line = template.format(**{name: workshop.value(name) for name in names})
+    line = re.sub(r"\{([\w:]+)\}", lambda match: str(workshop.value(match[1])), template).strip()
     print(f"  {line.replace(str(ROOT) + '/', '')}", flush=True)
     done = subprocess.run(shlex.split(line), cwd=ROOT, stdout=subprocess.PIPE, text=True, errors="replace")
     log.write(f"$ {line}\n{done.stdout}\n")
