@@ -117,6 +117,7 @@ class Counts(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    outcome = unittest.main(exit=False, verbosity=0, argv=sys.argv[:1]).result
+    runner = unittest.TextTestRunner(stream=sys.stdout, verbosity=0)
+    outcome = unittest.main(exit=False, argv=sys.argv[:1], testRunner=runner).result
     bad = len(outcome.failures) + len(outcome.errors)
     sys.exit(harness.totals(outcome.testsRun - bad, bad))
