@@ -14,12 +14,19 @@ typedef struct Builder {
 
 BASE_PRINTF(3, 4) Diag *build_error(Builder *b, DiagCode code, const char *fmt, ...);
 
+/* `[2, n + 1]`, for diagnostics. */
+const char *build_dims_text(Builder *b, const Dim *const *dims, uint32_t rank);
+const char *build_shape_text(Builder *b, const Value *v);
+
 /* ---- dimensions, shorthands ---- */
 const Dim *bd_const(Builder *b, int64_t v);
-/* A new data-dependent dimension 0..hi, bound (may be NULL) above by an expression. */
-const Dim *bd_data_symbol(Builder *b, const char *what, int64_t hi, const Dim *bound);
+/* A new data-dependent dimension lo..hi, bound (may be NULL) above by an expression. */
+const Dim *bd_data_symbol(Builder *b, const char *what, int64_t lo, int64_t hi, const Dim *bound);
 /* Integer content of v as expressions if known at compile time (constant or symbolic), else NULL. */
 const Dim *const *build_content(Builder *b, Value *v, size_t *ret_n);
+/* The elements of an integer tensor as dimensions lo..hi: its content, or new data symbols that a SYMBOLS node reads at run
+ * time. E0306 when the number of elements is unknown or over 256. */
+const Dim *const *build_read_dims(Builder *b, Value *v, const char *what, int64_t lo, int64_t hi, size_t *ret_n);
 /* Same, all constants: copies into an array. False when not known or not constant. */
 bool build_const_ints(Builder *b, Value *v, const int64_t **ret, size_t *ret_n);
 /* Constant float scalar or vector (any float or integer type, as double). */
@@ -67,6 +74,7 @@ Value *build_reduce_mean(Builder *b, Value *x, uint32_t axes_mask, bool keepdims
 Value *build_arg(Builder *b, bool max, Value *x, uint32_t axis, bool keepdims, bool last);
 Value *build_scan(Builder *b, ScalarFn fn, Value *x, uint32_t axis, bool exclusive, bool reverse);
 Value *build_matmul(Builder *b, Value *x, Value *y);                                       /* NumPy matmul */
+Value *build_matmul_acc(Builder *b, Value *x, Value *y, DType acc, Value *x_zero, Value *y_zero); /* as build_contract's */
 /* acc DT_NONE: chosen by type. zero points NULL if none. */
 Value *build_contract(Builder *b, Value *x, const uint8_t *lx, Value *y, const uint8_t *ly, const uint8_t *lout, uint32_t out_rank,
                       DType acc, Value *x_zero, Value *y_zero);

@@ -115,16 +115,20 @@ typedef enum NormKind { NORM_LAYER, NORM_RMS } NormKind;
 /* Normalises over the axes from `axis` on: (x - mean) / sqrt(var + eps) * scale + bias; in[1] scale, in[2] bias broadcast or absent. */
 typedef struct NormAttr { NormKind kind; uint32_t axis; float epsilon; } NormAttr;
 typedef enum CellKind { CELL_RNN, CELL_GRU, CELL_LSTM } CellKind;
-/* ONNX's RNN, GRU, LSTM: in: X W R B sequence_lens initial_h initial_c P (absent ones NULL); out: Y Y_h Y_c. Activations are scalar
- * functions with alpha and beta, [directions * gates]. */
-typedef struct RecurrentAct { ScalarFn fn; float alpha, beta; uint8_t kind; } RecurrentAct;
+/* ONNX's RNN, GRU, LSTM: in: X W R B sequence_lens initial_h initial_c P (absent ones NULL); out: Y Y_h Y_c (LSTM).
+ * Activations: RNN 1, GRU 2, LSTM 3 a direction. */
+typedef enum ActKind { /* with ONNX's alpha and beta where it has them */
+  ACT_SIGMOID, ACT_TANH, ACT_RELU, ACT_AFFINE, ACT_LEAKY_RELU, ACT_THRESHOLDED_RELU, ACT_SCALED_TANH, ACT_HARD_SIGMOID, ACT_ELU,
+  ACT_SOFTSIGN, ACT_SOFTPLUS
+} ActKind;
+typedef struct RecurrentAct { ActKind kind; float alpha, beta; } RecurrentAct;
 typedef struct RecurrentAttr {
   CellKind cell;
   int64_t hidden;
   uint8_t direction; /* 0 forward, 1 reverse, 2 both */
   bool batch_first, linear_before_reset, input_forget;
   float clip; /* 0: none */
-  const RecurrentAct *acts;
+  const RecurrentAct *acts; /* [directions][activations of the cell] */
 } RecurrentAttr;
 /* A runtime function of one ABI (castnet_tensor in and out): a row of ops/extern.def, or a user's custom operator. */
 typedef enum ExternAttrKind { EXTERN_INT, EXTERN_FLOAT, EXTERN_STRING, EXTERN_INTS, EXTERN_FLOATS, EXTERN_STRINGS } ExternAttrKind;
@@ -143,6 +147,8 @@ typedef struct ExternAttr {
   const Dim *scratch;         /* bytes of scratch it needs; NULL: none */
 } ExternAttr;
 typedef struct DimsAttr { const Dim *const *content; } DimsAttr; /* a tensor of dimension values, s64 */
+/* Element k of in[0] (flat, any integer type) becomes the value of the data symbol symbols[k], checked to lie in its range. */
+typedef struct SymbolsAttr { const Dim *const *symbols; } SymbolsAttr;
 typedef struct IfAttr { Graph *then_graph, *else_graph; } IfAttr;
 typedef struct LoopAttr { Graph *body; } LoopAttr;
 

@@ -1,0 +1,79 @@
+/* Reductions, cumulative operations. */
+#include "ir/build.h"
+#include "ir/build_priv.h"
+
+static const Dim *reduce_pair(DimCtx *c, ReduceKind kind, const Dim *x, const Dim *y) {
+  switch (kind) {
+    case REDUCE_SUM: return dim_add(c, x, y);
+    case REDUCE_PROD: return dim_mul(c, x, y);
+    case REDUCE_MIN: return dim_min(c, x, y);
+    case REDUCE_MAX: return dim_max(c, x, y);
+    default: return c->bad;
+  }
+}
+
+/* Shape arithmetic: sums, products, extremes of dimension values. */
+static Value *reduce_known(Builder *b, ReduceKind kind, Value *x, uint32_t mask, Type t) {
+  size_t n, m;
+  const Dim *const *in = build_content(b, x, &n);
+  if (!in || n == 0 || !dtype_is_int(t.dtype) || !build_small_count(t.rank, t.dims, CONTENT_MAX, &m)) return NULL;
+  const Dim *out[CONTENT_MAX] = {NULL};
+  int64_t at[MAX_RANK] = {0};
+  for (size_t k = 0; k < n; k++) {
+    int64_t to[MAX_RANK], v;
+    size_t flat;
+    for (uint32_t i = 0; i < t.rank; i++) to[i] = (mask >> i & 1) ? 0 : at[i];
+    if (!coord_flat(t.rank, t.dims, to, &flat)) return NULL;
+    out[flat] = out[flat] ? reduce_pair(b->ir->dims, kind, out[flat], in[k]) : in[k];
+    if (dim_is_bad(out[flat])) return NULL;
+    if (dim_is_const(out[flat], &v) && (!content_wrap(t.dtype, v, &v) || !dim_is(out[flat], v))) return NULL;
+    (void)coord_next(x->type.rank, x->type.dims, at);
+  }
+  return build_known(b, t, out, m);
+}
+
+static Value *reduce_emit(Builder *b, ReduceAttr r, Value *x, DType out, bool keepdims) {
+  const Dim *dims[MAX_RANK];
+  for (uint32_t i = 0; i < x->type.rank; i++) dims[i] = (r.axes >> i & 1) ? b->ir->dims->one : x->type.dims[i];
+  Type t;
+  if (!build_type(b, out, x->type.rank, dims, &t)) return NULL;
+  Value *v = reduce_known(b, r.kind, x, r.axes, t);
+  if (!v) {
+    ReduceAttr *attr = NEW(b->ir->arena, ReduceAttr);
+    *attr = r;
+    v = build_emit(b, OP_REDUCE, &x, 1, t, attr);
+  }
+  return keepdims ? v : build_squeeze(b, v, r.axes);
+}
+
+Value *build_reduce(Builder *b, ReduceKind kind, Value *x, uint32_t axes_mask, bool keepdims) {
+  if (!x || !axes_mask) return x;
+  const DType t = x->type.dtype;
+  return reduce_emit(b, (ReduceAttr){.kind = kind, .axes = axes_mask, .acc = dtype_compute(t)}, x, t, keepdims);
+}
+
+/* Narrow floats are summed and divided in f32, since a sum may exceed their range where the mean does not. */
+Value *build_reduce_mean(Builder *b, Value *x, uint32_t axes_mask, bool keepdims) {
+  if (!x || !axes_mask) return x;
+  const DType t = x->type.dtype, compute = dtype_is_float(t) ? dtype_compute(t) : t;
+  const Dim *count = b->ir->dims->one;
+  for (uint32_t i = 0; i < x->type.rank; i++)
+    if (axes_mask >> i & 1) count = dim_mul(b->ir->dims, count, x->type.dims[i]);
+  Value *sum = build_reduce(b, REDUCE_SUM, build_cast(b, x, compute, true), axes_mask, keepdims);
+  Value *n = build_cast(b, build_dim_scalar(b, count), compute, true);
+  return build_cast(b, build_fn2(b, SC_div, sum, n), t, true);
+}
+
+Value *build_arg(Builder *b, bool max, Value *x, uint32_t axis, bool keepdims, bool last) {
+  if (!x) return NULL;
+  const ReduceKind kind = max ? REDUCE_ARGMAX : REDUCE_ARGMIN;
+  const ReduceAttr r = {.kind = kind, .axes = 1u << axis, .last = last, .acc = dtype_compute(x->type.dtype)};
+  return reduce_emit(b, r, x, DT_s64, keepdims);
+}
+
+Value *build_scan(Builder *b, ScalarFn fn, Value *x, uint32_t axis, bool exclusive, bool reverse) {
+  if (!x) return NULL;
+  ScanAttr *attr = NEW(b->ir->arena, ScanAttr);
+  *attr = (ScanAttr){fn, axis, exclusive, reverse};
+  return build_emit(b, OP_SCAN, &x, 1, x->type, attr);
+}

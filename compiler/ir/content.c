@@ -1,0 +1,247 @@
+/* Content of small tensors at import time: integers as dimension expressions, so that the shape arithmetic that exporters
+ * write out (Shape, Gather, Concat, Reshape) vanishes, and moved bytes of small constants of any type. */
+#include "ir/build_priv.h"
+
+/* ---- elements of constant tensors ---- */
+static uint64_t tensor_bits(const Tensor *t, size_t k) {
+  const unsigned bits = dtype_rows[t->dtype].bits;
+  const unsigned char *p = t->bytes;
+  if (bits < 8) {
+    const size_t per_byte = 8 / bits;
+    return (uint64_t)(p[k / per_byte] >> (k % per_byte * bits)) & ((1u << bits) - 1);
+  }
+  uint64_t u = 0;
+  for (unsigned i = 0; i < bits / 8 && i < 8; i++) u |= (uint64_t)p[k * (bits / 8) + i] << 8 * i;
+  return u;
+}
+
+int64_t tensor_int(const Tensor *t, size_t k) {
+  const DTypeRow *r = &dtype_rows[t->dtype];
+  uint64_t u = tensor_bits(t, k);
+  if (r->kind != KIND_S || r->bits >= 64) return (int64_t)u;
+  const unsigned shift = 64 - r->bits;
+  return (int64_t)(u << shift) >> shift;
+}
+
+double tensor_real(const Tensor *t, size_t k) {
+  if (dtype_rows[t->dtype].kind != KIND_F) {
+    int64_t i = tensor_int(t, k);
+    return t->dtype == DT_u64 ? (double)(uint64_t)i : (double)i;
+  }
+  uint64_t u = tensor_bits(t, k);
+  double d;
+  float f;
+  if (t->dtype == DT_f64) {
+    memcpy(&d, &u, sizeof d);
+    return d;
+  }
+  if (t->dtype == DT_f32) {
+    uint32_t w = (uint32_t)u;
+    memcpy(&f, &w, sizeof f);
+    return (double)f;
+  }
+  unsigned char bytes[2] = {(unsigned char)u, (unsigned char)(u >> 8)};
+  uint16_t narrow;
+  memcpy(&narrow, bytes, sizeof narrow);
+  cast_eval_strip(t->dtype, DT_f32, true, &narrow, &f, 1);
+  return (double)f;
+}
+
+bool content_wrap(DType t, int64_t v, int64_t *ret) {
+  const DTypeRow *r = &dtype_rows[t];
+  if (r->kind == KIND_B) {
+    *ret = v != 0;
+    return true;
+  }
+  if (r->bits >= 64) {
+    *ret = v;
+    return r->kind == KIND_S || v >= 0;
+  }
+  const unsigned shift = 64 - r->bits;
+  *ret = r->kind == KIND_S ? (int64_t)((uint64_t)v << shift) >> shift : (int64_t)((uint64_t)v << shift >> shift);
+  return true;
+}
+
+/* ---- what is known of a value ---- */
+bool build_small_count(uint32_t rank, const Dim *const *dims, size_t max, size_t *ret) {
+  size_t n = 1;
+  for (uint32_t i = 0; i < rank; i++) {
+    int64_t v;
+    if (!dim_is_const(dims[i], &v) || v < 0 || !size_mul(n, (size_t)v, &n)) return false;
+  }
+  *ret = n;
+  return n <= max;
+}
+
+static bool has_int_content(DType t) { return dtype_is_int(t) || dtype_rows[t].kind == KIND_B; }
+
+const Dim *const *build_content(Builder *b, Value *v, size_t *ret_n) {
+  size_t n;
+  if (!v || v->type.kind != TYPE_TENSOR || !build_small_count(v->type.rank, v->type.dims, CONTENT_MAX, &n)) return NULL;
+  *ret_n = n;
+  if (v->content || !v->data || !has_int_content(v->type.dtype)) return v->content;
+  const Dim **c = NEW_ARRAY(b->ir->arena, const Dim *, n);
+  for (size_t k = 0; k < n; k++) {
+    int64_t i = tensor_int(v->data, k);
+    if (v->type.dtype == DT_u64 && i < 0) return NULL;
+    c[k] = bd_const(b, i);
+  }
+  v->content = c;
+  return c;
+}
+
+const Dim *const *build_read_dims(Builder *b, Value *v, const char *what, int64_t lo, int64_t hi, size_t *ret_n) {
+  size_t n;
+  if (!v) return NULL;
+  const Dim *const *known = build_content(b, v, ret_n);
+  if (known) return known;
+  if (!build_small_count(v->type.rank, v->type.dims, CONTENT_MAX, &n)) {
+    build_error(b, DIAG_E0306, "the number of elements of %s, %s, must be known and at most %d", what, build_shape_text(b, v), CONTENT_MAX);
+    return NULL;
+  }
+  const Dim **symbols = NEW_ARRAY(b->ir->arena, const Dim *, n);
+  for (size_t k = 0; k < n; k++) symbols[k] = bd_data_symbol(b, what, lo, hi, NULL);
+  SymbolsAttr *attr = NEW(b->ir->arena, SymbolsAttr);
+  attr->symbols = symbols;
+  (void)graph_add_node(b->graph, OP_SYMBOLS, &v, 1, NULL, 0, attr, b->place);
+  v->content = symbols;
+  *ret_n = n;
+  return symbols;
+}
+
+bool build_const_ints(Builder *b, Value *v, const int64_t **ret, size_t *ret_n) {
+  if (!v) return false;
+  const Tensor *t = v->data;
+  const bool data = t && has_int_content(v->type.dtype);
+  size_t n;
+  const Dim *const *content = data ? NULL : build_content(b, v, &n);
+  if (data) n = t->n;
+  else if (!content) return false;
+  int64_t *out = NEW_ARRAY(b->ir->arena, int64_t, n);
+  for (size_t k = 0; k < n; k++) {
+    if (data) out[k] = tensor_int(t, k);
+    else if (!dim_is_const(content[k], &out[k])) return false;
+  }
+  *ret = out;
+  *ret_n = n;
+  return true;
+}
+
+bool build_const_floats(Builder *b, Value *v, const double **ret, size_t *ret_n) {
+  if (!v) return false;
+  const int64_t *ints;
+  size_t n;
+  double *out;
+  if (v->data && v->data->bytes && dtype_rows[v->type.dtype].kind == KIND_F) {
+    n = v->data->n;
+    out = NEW_ARRAY(b->ir->arena, double, n);
+    for (size_t k = 0; k < n; k++) out[k] = tensor_real(v->data, k);
+  } else {
+    if (!build_const_ints(b, v, &ints, &n)) return false;
+    out = NEW_ARRAY(b->ir->arena, double, n);
+    for (size_t k = 0; k < n; k++) out[k] = (double)ints[k];
+  }
+  *ret = out;
+  *ret_n = n;
+  return true;
+}
+
+/* ---- values of known content ---- */
+static Value *known_constant(Builder *b, Type t, const Dim *const *content, size_t n) {
+  const unsigned bits = dtype_rows[t.dtype].bits;
+  if (bits < 8) return NULL;
+  const size_t size = bits / 8;
+  unsigned char *bytes = arena_array(b->ir->arena, n, size);
+  for (size_t k = 0; k < n; k++) {
+    int64_t v, wrapped;
+    if (!dim_is_const(content[k], &v) || !content_wrap(t.dtype, v, &wrapped)) return NULL;
+    for (size_t i = 0; i < size; i++) bytes[k * size + i] = (unsigned char)((uint64_t)wrapped >> 8 * i);
+  }
+  Tensor *data = NEW(b->ir->arena, Tensor);
+  *data = (Tensor){.dtype = t.dtype, .n = n, .bytes = bytes, .n_bytes = n * size};
+  return ir_add_const(b->ir, t, data, (Str){0});
+}
+
+Value *build_known(Builder *b, Type t, const Dim *const *content, size_t n) {
+  const Dim *const *copy = arena_dup(b->ir->arena, content, n * sizeof *content);
+  Value *v = known_constant(b, t, content, n);
+  if (!v) {
+    DimsAttr *attr = NEW(b->ir->arena, DimsAttr);
+    attr->content = copy;
+    Type s64 = t;
+    s64.dtype = DT_s64;
+    v = build_emit(b, OP_DIMS, NULL, 0, s64, attr);
+    v->content = copy;
+    if (t.dtype != DT_s64) {
+      Expr e = {0};
+      (void)expr_cast(b->ir->arena, &e, t.dtype, true, expr_input(b->ir->arena, &e, 0, DT_s64));
+      PointwiseAttr *cast = NEW(b->ir->arena, PointwiseAttr);
+      cast->expr = e;
+      v = build_emit(b, OP_POINTWISE, &v, 1, t, cast);
+    }
+  }
+  v->content = copy;
+  return v;
+}
+
+/* ---- moved elements ---- */
+static Value *moved_bytes(Builder *b, Type t, Value *const *in, const MoveSource *src, size_t n) {
+  const unsigned bits = dtype_rows[t.dtype].bits;
+  if (bits < 8 || dtype_rows[t.dtype].kind == KIND_X) return NULL;
+  const size_t size = bits / 8;
+  for (size_t k = 0; k < n; k++) {
+    const Value *v = in[src[k].operand];
+    if (!v->data || !v->data->bytes) return NULL;
+  }
+  unsigned char *bytes = arena_array(b->ir->arena, n, size);
+  for (size_t k = 0; k < n; k++)
+    memcpy(bytes + k * size, (const unsigned char *)in[src[k].operand]->data->bytes + src[k].element * size, size);
+  Tensor *data = NEW(b->ir->arena, Tensor);
+  *data = (Tensor){.dtype = t.dtype, .n = n, .bytes = bytes, .n_bytes = n * size};
+  return ir_add_const(b->ir, t, data, (Str){0});
+}
+
+Value *build_moved(Builder *b, Type t, Value *const *in, const MoveSource *src, size_t n) {
+  Value *v = moved_bytes(b, t, in, src, n);
+  if (v) return v;
+  const Dim **content = NEW_ARRAY(b->ir->arena, const Dim *, n);
+  for (size_t k = 0; k < n; k++) {
+    size_t n_known;
+    const Dim *const *known = build_content(b, in[src[k].operand], &n_known);
+    if (!known) return NULL;
+    content[k] = known[src[k].element];
+  }
+  return build_known(b, t, content, n);
+}
+
+/* ---- coordinates ---- */
+bool coord_next(uint32_t rank, const Dim *const *dims, int64_t *coord) {
+  for (uint32_t i = rank; i-- > 0;) {
+    if (++coord[i] < dims[i]->value) return true;
+    coord[i] = 0;
+  }
+  return false;
+}
+
+bool coord_flat(uint32_t rank, const Dim *const *dims, const int64_t *coord, size_t *ret) {
+  size_t flat = 0;
+  for (uint32_t i = 0; i < rank; i++) {
+    int64_t d;
+    if (!dim_is_const(dims[i], &d) || coord[i] < 0 || coord[i] >= d) return false;
+    if (!size_mul(flat, (size_t)d, &flat) || !size_add(flat, (size_t)coord[i], &flat)) return false;
+  }
+  *ret = flat;
+  return true;
+}
+
+bool affine_at(const Affine *f, uint32_t rank, const int64_t *coord, int64_t *ret) {
+  int64_t sum;
+  if (!dim_is_const(f->offset, &sum)) return false;
+  for (uint32_t j = 0; j < rank; j++) {
+    int64_t c, term;
+    if (!f->coef || !f->coef[j]) continue;
+    if (!dim_is_const(f->coef[j], &c) || !i64_mul(c, coord[j], &term) || !i64_add(sum, term, &sum)) return false;
+  }
+  *ret = sum;
+  return true;
+}

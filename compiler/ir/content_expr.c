@@ -1,0 +1,238 @@
+/* Point-wise expressions over content known at import time. Constants go through the scalar functions that generated code
+ * uses; dimension expressions through dimension arithmetic, as far as that is exact. */
+#include "ir/build_priv.h"
+
+/* One scalar: `d` for integers and bools (constant or symbolic), else the bits of a float in its compute type. */
+typedef struct Known {
+  bool known;
+  const Dim *d;
+  uint64_t bits;
+} Known;
+
+static Known known_dim(const Dim *d) { return (Known){.known = d && !dim_is_bad(d), .d = d}; }
+static Known known_bits(uint64_t bits) { return (Known){.known = true, .bits = bits}; }
+
+/* ---- between content and bits ---- */
+static bool known_to_bits(Known k, DType t, uint64_t *ret) {
+  if (!k.d) {
+    *ret = k.bits;
+    return k.known;
+  }
+  int64_t v;
+  if (!dim_is_const(k.d, &v)) return false;
+  const unsigned bits = dtype_rows[dtype_compute(t)].bits;
+  *ret = bits < 64 ? (uint64_t)v & (((uint64_t)1 << bits) - 1) : (uint64_t)v;
+  return true;
+}
+
+static Known known_from_bits(Builder *b, DType t, uint64_t bits) {
+  const DTypeRow *r = &dtype_rows[dtype_compute(t)];
+  if (r->kind == KIND_F) return known_bits(bits);
+  int64_t v = (int64_t)bits;
+  if (r->kind == KIND_S && r->bits < 64) v = (int64_t)(bits << (64 - r->bits)) >> (64 - r->bits);
+  if (r->kind == KIND_U && r->bits == 64 && v < 0) return (Known){0};
+  return known_dim(bd_const(b, v));
+}
+
+/* An element of a float constant, as the bits of its compute type. */
+static Known known_element(Builder *b, Value *v, size_t k) {
+  size_t n;
+  const Dim *const *content = build_content(b, v, &n);
+  if (content) return known_dim(content[k]);
+  if (!v->data || !v->data->bytes || dtype_rows[v->type.dtype].kind != KIND_F) return (Known){0};
+  const double d = tensor_real(v->data, k);
+  uint64_t bits = 0;
+  if (v->type.dtype == DT_f64) {
+    memcpy(&bits, &d, sizeof d);
+  } else {
+    const float f = (float)d;
+    uint32_t w;
+    memcpy(&w, &f, sizeof f);
+    bits = w;
+  }
+  return known_bits(bits);
+}
+
+/* ---- constants: through the scalar functions ---- */
+/* The bits as an object of the compute type in memory, and back. */
+typedef union Cell {
+  uint64_t u64;
+  uint32_t u32;
+  uint16_t u16;
+  uint8_t u8;
+} Cell;
+
+static Cell cell_of(unsigned bits, uint64_t v) {
+  Cell c = {.u64 = 0};
+  if (bits == 64) c.u64 = v;
+  else if (bits == 32) c.u32 = (uint32_t)v;
+  else if (bits == 16) c.u16 = (uint16_t)v;
+  else c.u8 = (uint8_t)v;
+  return c;
+}
+
+static uint64_t cell_bits(unsigned bits, Cell c) { return bits == 64 ? c.u64 : bits == 32 ? c.u32 : bits == 16 ? c.u16 : c.u8; }
+
+static bool is_real(DType t) {
+  const DTypeKind k = dtype_rows[t].kind;
+  return k == KIND_F || k == KIND_S || k == KIND_U || k == KIND_B;
+}
+
+/* Converts between element types held in their compute types, rounding to `to` where that is narrower. */
+static Known cast_constant(Builder *b, DType from, DType to, bool saturate, uint64_t bits) {
+  const DType cf = dtype_compute(from), ct = dtype_compute(to);
+  const Cell in = cell_of(dtype_rows[cf].bits, bits);
+  Cell narrow = {.u64 = 0}, out = {.u64 = 0};
+  cast_eval_strip(cf, to, saturate, &in, &narrow, 1);
+  if (ct == to) out = narrow;
+  else cast_eval_strip(to, ct, saturate, &narrow, &out, 1);
+  return known_from_bits(b, to, cell_bits(dtype_rows[ct].bits, out));
+}
+
+static Known fn_constant(Builder *b, const Expr *e, const ExprNode *n, const Known *arg) {
+  const unsigned arity = scalar_rows[n->fn].arity;
+  const DType t = dtype_compute(expr_fn_type(e, n));
+  Cell in[3], out = {.u64 = 0};
+  const void *p[3] = {&in[0], &in[1], &in[2]};
+  for (unsigned i = 0; i < arity; i++) {
+    const DType at = e->nodes[n->args[i]].type;
+    uint64_t bits;
+    if (!known_to_bits(arg[i], at, &bits)) return (Known){0};
+    in[i] = cell_of(dtype_rows[dtype_compute(at)].bits, bits);
+  }
+  scalar_eval_strip(n->fn, t, p, &out, 1);
+  const DType r = scalar_result(n->fn, t);
+  const Known exact = known_from_bits(b, r, cell_bits(dtype_rows[r].bits, out));
+  uint64_t bits;
+  if (n->type == r || !known_to_bits(exact, r, &bits)) return exact;
+  return cast_constant(b, r, n->type, true, bits); /* f16 and its like: rounded after each operation */
+}
+
+/* ---- dimension expressions ---- */
+static Known truth(Builder *b, int three_valued) {
+  return three_valued < 0 ? (Known){0} : known_dim(bd_const(b, three_valued));
+}
+
+static Known fn_symbolic(Builder *b, ScalarFn fn, const Known *arg) {
+  DimCtx *c = b->ir->dims;
+  const Dim *x = arg[0].d, *y = arg[1].d;
+  const bool whole = x && x->lo >= 0 && y && y->lo > 0; /* truncation and floor agree */
+  switch (fn) {
+    case SC_add: return known_dim(dim_add(c, x, y));
+    case SC_sub: return known_dim(dim_sub(c, x, y));
+    case SC_mul: return known_dim(dim_mul(c, x, y));
+    case SC_div: return whole ? known_dim(dim_floordiv(c, x, y)) : (Known){0};
+    case SC_mod: return whole ? known_dim(dim_mod(c, x, y)) : (Known){0};
+    case SC_min: return known_dim(dim_min(c, x, y));
+    case SC_max: return known_dim(dim_max(c, x, y));
+    case SC_neg: return known_dim(dim_sub(c, c->zero, x));
+    case SC_abs: return x->lo >= 0 ? arg[0] : known_dim(dim_max(c, x, dim_sub(c, c->zero, x)));
+    case SC_eq: return truth(b, dim_eq(c, x, y));
+    case SC_lt: return truth(b, dim_lt(c, x, y));
+    case SC_le: return truth(b, dim_le(c, x, y));
+    case SC_gt: return truth(b, dim_lt(c, y, x));
+    case SC_ge: return truth(b, dim_le(c, y, x));
+    default: return (Known){0};
+  }
+}
+
+/* ---- evaluation ---- */
+static Known select_known(const Known *arg) {
+  int64_t v;
+  return dim_is_const(arg[0].d, &v) ? arg[v ? 1 : 2] : (Known){0};
+}
+
+static Known eval_fn(Builder *b, const Expr *e, const ExprNode *n, const Known *at) {
+  Known arg[3] = {{0}};
+  bool constant = true, ints = true;
+  for (unsigned i = 0; i < scalar_rows[n->fn].arity; i++) {
+    arg[i] = at[n->args[i]];
+    if (n->fn == SC_select && i == 0 && !arg[0].known) return (Known){0};
+    constant &= arg[i].known && (!arg[i].d || arg[i].d->kind == DIM_CONST);
+    ints &= arg[i].known && arg[i].d;
+  }
+  if (constant) return fn_constant(b, e, n, arg);
+  if (n->fn == SC_select) return select_known(arg);
+  return ints ? fn_symbolic(b, n->fn, arg) : (Known){0};
+}
+
+/* Sizes pass between s32 and s64 unchanged: a dimension of 2^31 or more does not come as s32. */
+static Known eval_cast(Builder *b, const Expr *e, const ExprNode *n, Known x) {
+  const DType from = e->nodes[n->args[0]].type;
+  uint64_t bits;
+  if (!x.known) return x;
+  if (known_to_bits(x, from, &bits)) return cast_constant(b, from, n->type, n->saturate, bits);
+  const bool wide = n->type == DT_s64 || n->type == DT_s32;
+  return wide && (from == DT_s64 || from == DT_s32) ? x : (Known){0};
+}
+
+static Known eval_node(Builder *b, const Expr *e, const ExprNode *n, const Known *at, const Known *operands, const int64_t *coord) {
+  switch (n->kind) {
+    case EXPR_INPUT: return operands[n->operand];
+    case EXPR_CONST: return known_from_bits(b, n->type, n->bits);
+    case EXPR_DIM: return known_dim(n->dim);
+    case EXPR_INDEX: return known_dim(bd_const(b, coord[n->axis]));
+    case EXPR_FN: return eval_fn(b, e, n, at);
+    case EXPR_CAST: return eval_cast(b, e, n, at[n->args[0]]);
+  }
+  return (Known){0};
+}
+
+/* Element of v that broadcasting to an output coordinate reads. */
+static bool broadcast_element(const Value *v, uint32_t rank, const int64_t *out, size_t *ret) {
+  int64_t at[MAX_RANK];
+  for (uint32_t i = 0; i < v->type.rank; i++) at[i] = dim_is(v->type.dims[i], 1) ? 0 : out[rank - v->type.rank + i];
+  return coord_flat(v->type.rank, v->type.dims, at, ret);
+}
+
+static Value *known_result(Builder *b, Type t, const Known *v, size_t n) {
+  const DTypeRow *r = &dtype_rows[t.dtype];
+  if (r->kind != KIND_F) {
+    const Dim **content = NEW_ARRAY(b->ir->arena, const Dim *, n);
+    for (size_t k = 0; k < n; k++) content[k] = v[k].d;
+    return build_known(b, t, content, n);
+  }
+  const DType c = dtype_compute(t.dtype);
+  if (r->bits < 8) return NULL;
+  const size_t size = r->bits / 8;
+  unsigned char *bytes = arena_array(b->ir->arena, n, size);
+  for (size_t k = 0; k < n; k++) {
+    Cell cell = cell_of(dtype_rows[c].bits, v[k].bits), narrow = cell;
+    if (c != t.dtype) cast_eval_strip(c, t.dtype, true, &cell, &narrow, 1);
+    const uint64_t bits = cell_bits(r->bits, narrow);
+    for (size_t i = 0; i < size; i++) bytes[k * size + i] = (unsigned char)(bits >> 8 * i);
+  }
+  Tensor *data = NEW(b->ir->arena, Tensor);
+  *data = (Tensor){.dtype = t.dtype, .n = n, .bytes = bytes, .n_bytes = n * size};
+  return ir_add_const(b->ir, t, data, (Str){0});
+}
+
+static bool operands_may_be_known(Builder *b, Value *const *in, size_t n) {
+  for (size_t k = 0; k < n; k++) {
+    size_t count;
+    if (!is_real(in[k]->type.dtype) || !(in[k]->data || build_content(b, in[k], &count))) return false;
+  }
+  return true;
+}
+
+Value *build_expr_known(Builder *b, const Expr *e, Value *const *in, size_t n_in, Type t) {
+  size_t n;
+  if (!is_real(t.dtype) || !build_small_count(t.rank, t.dims, CONTENT_MAX, &n) || !operands_may_be_known(b, in, n_in)) return NULL;
+  for (uint32_t i = 0; i < e->n; i++)
+    if (!is_real(e->nodes[i].type)) return NULL;
+  Known *results = NEW_ARRAY(b->ir->arena, Known, n), *at = NEW_ARRAY(b->ir->arena, Known, e->n);
+  Known *operands = NEW_ARRAY(b->ir->arena, Known, n_in);
+  int64_t out[MAX_RANK] = {0};
+  for (size_t k = 0; k < n; k++) {
+    for (size_t i = 0; i < n_in; i++) {
+      size_t element;
+      if (!broadcast_element(in[i], t.rank, out, &element)) return NULL;
+      operands[i] = known_element(b, in[i], element);
+    }
+    for (uint32_t i = 0; i < e->n; i++) at[i] = eval_node(b, e, &e->nodes[i], at, operands, out);
+    results[k] = at[e->n - 1];
+    if (!results[k].known) return NULL;
+    (void)coord_next(t.rank, t.dims, out);
+  }
+  return known_result(b, t, results, n);
+}
