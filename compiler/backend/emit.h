@@ -23,8 +23,8 @@
 
 /* Where the storage of a buffer is: an expression over the locals of N_run. */
 typedef struct EmitBuffer {
-  Str base;          /* "m", "w", "in->x", "out->y.data", "N_strings_3" */
-  const Dim *offset; /* bytes behind it */
+  Str base;          /* "m", "w", "in->x", "out->y.data", "strings_3"; empty: a constant not used yet */
+  const Dim *offset; /* bytes behind it; NULL: base is a pointer of the buffer's own type */
   Str local;         /* the local that holds the offset, or empty */
 } EmitBuffer;
 
@@ -38,6 +38,7 @@ typedef struct EmitCtx {
   Diags *diags;
   const Program *program;
   const BackendOptions *opt;
+  struct Frame *frame; /* backend/frame.h: the rest of the backend */
   Str name; /* the model's C name */
   StrBuf functions, calls;
   unsigned indent;        /* of calls, in blanks */

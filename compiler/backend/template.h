@@ -1,4 +1,4 @@
-/* Skeletons of emitted files: templates/*.in, embedded at build time.
+/* Skeletons of emitted files (templates/), embedded at build time.
  *
  * `@token@` is replaced by a text. A line that is `@token@` alone is a section: its text stands as whole lines, and an empty
  * one leaves no line. Nothing else: no conditions, no logic. */

@@ -1,0 +1,185 @@
+#include "backend/bundle.h"
+#include "backend/frame.h"
+#include "backend/template.h"
+
+#include <inttypes.h>
+
+Str backend_c_name(Arena *a, Str name) { return names_identifier(a, name, "model"); }
+
+size_t backend_file_names(Arena *a, Str name, WeightsMode weights, Str ret[BACKEND_MAX_FILES]) {
+  Str n = backend_c_name(a, name);
+  size_t k = 0;
+  if (weights != WEIGHTS_BIN) ret[k++] = arena_printf(a, "%.*s_weights.c", STR_ARG(n));
+  if (weights != WEIGHTS_C) ret[k++] = arena_printf(a, "%.*s_weights.bin", STR_ARG(n));
+  ret[k++] = arena_printf(a, "%.*s.c", STR_ARG(n));
+  ret[k++] = arena_printf(a, "%.*s.h", STR_ARG(n));
+  return k;
+}
+
+/* Lines of the comment at the head of each file: nothing that differs between two runs on the same input. */
+static Str head_text(Frame *f) {
+  const Program *p = f->program;
+  StrBuf b = sb_new(f->arena);
+  int64_t ws;
+  if (f->opt->model_comment.len) {
+    sb_puts(&b, " * Model: ");
+    names_comment(&b, f->opt->model_comment, 200);
+    sb_putc(&b, '\n');
+  }
+  sb_printf(&b, " * Model file: XXH128 %016" PRIx64 "%016" PRIx64 "\n", f->opt->model_hash[0], f->opt->model_hash[1]);
+  sb_printf(&b, " * Target: %s\n", f->opt->target->name);
+  sb_printf(&b, " * Build with: %s\n", f->opt->target->cflags);
+  if (f->opt->options.len) {
+    sb_puts(&b, " * Options: ");
+    names_comment(&b, f->opt->options, 4000);
+    sb_putc(&b, '\n');
+  }
+  sb_printf(&b, " * Weights: %zu bytes\n", f->weights.n ? f->weights_size : 0);
+  if (dim_is_const(f->arena_bytes, &ws)) {
+    sb_printf(&b, " * Workspace: %" PRId64 " bytes", ws);
+    if (p->lower_bound) sb_printf(&b, " (least possible for this order: %zu)", p->lower_bound);
+    sb_putc(&b, '\n');
+  }
+  return sb_view(&b);
+}
+
+static Str headers_text(Arena *a, const Bundle *bundle) {
+  StrBuf b = sb_new(a);
+  for (size_t i = 0; i < bundle->headers.n; i++) sb_printf(&b, "#include <%.*s>\n", STR_ARG(bundle->headers.data[i]));
+  return sb_view(&b);
+}
+
+static Str bundle_text(Arena *a, const Bundle *bundle) {
+  StrBuf b = sb_new(a);
+  for (size_t i = 0; i < bundle->chunks.n; i++) {
+    sb_puts(&b, bundle->chunks.data[i]->text);
+    sb_puts(&b, "\n\n");
+  }
+  return sb_view(&b);
+}
+
+/* Everything that N.c needs from runtime-lite: what its text names. */
+static bool close_bundle(Frame *f, const EmitCtx *c, const Str *texts, size_t n_texts, Bundle *ret) {
+  Map roots = map_new(f->arena);
+  for (size_t i = 0; i < n_texts; i++) bundle_scan(f->arena, texts[i], &roots);
+  for (size_t i = 0; i < c->needs.entries.n; i++) map_put(&roots, c->needs.entries.data[i].key, f);
+  BundleTable table = bundle_runtime();
+  return bundle_close(f->arena, f->diags, &table, f->opt->target, &roots, ret);
+}
+
+static Str detect_text(Frame *f) {
+  const Target *t = f->opt->target;
+  return t->isa_level ? arena_printf(f->arena, "%s()", t->isa_detect) : STR("1");
+}
+
+/* What N.c knows of the weights, as macros so that nothing else in it changes with their values. */
+static Str weights_text(Frame *f) {
+  StrBuf b = sb_new(f->arena);
+  int n = (int)f->name.len;
+  const char *s = f->name.ptr;
+  if (f->weights.n == 0) return STR("");
+  if (f->opt->weights == WEIGHTS_BIN) {
+    sb_printf(&b, "#define %.*s_CODE_HIGH UINT64_C(0x%016" PRIx64 ")\n", n, s, f->code_hash.hi);
+    sb_printf(&b, "#define %.*s_CODE_LOW UINT64_C(0x%016" PRIx64 ")\n", n, s, f->code_hash.lo);
+    return sb_view(&b);
+  }
+  if (frame_weights_in_c(f)) {
+    sb_str(&b, weights_union(f));
+    sb_printf(&b, "extern const union %.*s_weights %.*s_weights_%016" PRIx64 ";\n", n, s, n, s, f->set_id);
+    sb_printf(&b, "#define %.*s_WEIGHTS %.*s_weights_%016" PRIx64 ".u8\n", n, s, n, s, f->set_id);
+    return sb_view(&b);
+  }
+  sb_printf(&b, "extern const unsigned char %.*s_weights_%016" PRIx64 "[];\n", n, s, f->set_id);
+  sb_printf(&b, "#define %.*s_WEIGHTS %.*s_weights_%016" PRIx64 "\n", n, s, n, s, f->set_id);
+  sb_printf(&b, "#define %.*s_SET UINT64_C(0x%016" PRIx64 ")\n", n, s, f->set_id);
+  return sb_view(&b);
+}
+
+/* Sections of N.h and N.c. */
+typedef struct Texts {
+  Str head, header, headers, runtime, strings, steps, workspace_size, body, detect;
+} Texts;
+
+static bool make_texts(Frame *f, EmitCtx *c, Texts *t) {
+  StrBuf header = sb_new(f->arena), size = sb_new(f->arena), strings = sb_new(f->arena), body = sb_new(f->arena);
+  header_print(f, &header);
+  run_workspace_size(f, &size);
+  run_strings(f, &strings);
+  run_body(f, c, &body);
+  *t = (Texts){.header = sb_view(&header), .workspace_size = sb_view(&size), .strings = sb_view(&strings),
+               .body = sb_view(&body), .steps = sb_view(&c->functions), .detect = detect_text(f)};
+  Bundle bundle = {0};
+  const Str texts[] = {t->workspace_size, t->body, t->steps, t->detect};
+  if (!close_bundle(f, c, texts, sizeof texts / sizeof *texts, &bundle)) return false;
+  t->headers = headers_text(f->arena, &bundle);
+  t->runtime = bundle_text(f->arena, &bundle);
+  t->head = head_text(f);
+  return true;
+}
+
+/* The code's hash leaves out what says nothing of it: comments on top and the weights' values. The set's id takes all. */
+static void make_hashes(Frame *f, const Texts *t) {
+  const Str code[] = {t->headers, t->runtime, t->strings, t->steps, t->workspace_size, t->body, t->detect};
+  HashState *h = hash128_new(f->arena);
+  for (size_t i = 0; i < sizeof code / sizeof *code; i++) hash128_add(h, code[i].ptr, code[i].len);
+  f->code_hash = hash128_end(h);
+  weights_hash(f);
+  hash128_add(h, t->head.ptr, t->head.len);
+  hash128_add(h, t->header.ptr, t->header.len);
+  const uint64_t rest[] = {f->content_hash.hi, f->content_hash.lo, (uint64_t)f->opt->weights};
+  StrBuf b = sb_new(f->arena);
+  for (size_t i = 0; i < sizeof rest / sizeof *rest; i++) sb_printf(&b, "%016" PRIx64, rest[i]);
+  hash128_add(h, b.data, b.len);
+  f->set_id = hash128_end(h).lo;
+}
+
+/* The guarded common part: the header that runtime-lite itself is compiled with, without its licence line and includes. */
+static Str abi_text(void) {
+  for (size_t i = 0; i < n_templates; i++)
+    if (strcmp(templates[i].name, "castnet_abi.h") == 0) {
+      const char *start = strstr(templates[i].text, "#if defined(CASTNET_ABI)");
+      return str_c(start ? start : "");
+    }
+  return STR("");
+}
+
+static bool add_file(Frame *f, FileSet *ret, const char *suffix, const char *skeleton, const TemplateValue *values, size_t n) {
+  StrBuf b = sb_new(f->arena);
+  if (!template_fill(&b, f->diags, skeleton, values, n)) return false;
+  vec_push(ret->arena, ret->files,
+           ((OutFile){.name = arena_printf(f->arena, "%.*s%s", STR_ARG(f->name), suffix), .text = sb_view(&b)}));
+  return true;
+}
+
+static bool make_files(Frame *f, const Texts *t, FileSet *ret) {
+  const TemplateValue values[] = {
+      {"name", f->name},
+      {"version", STR(CASTNET_VERSION)},
+      {"set_id", arena_printf(f->arena, "0x%016" PRIx64, f->set_id)},
+      {"head", t->head},
+      {"abi", abi_text()},
+      {"header", t->header},
+      {"headers", t->headers},
+      {"runtime", t->runtime},
+      {"weights", weights_text(f)},
+      {"strings", t->strings},
+      {"steps", t->steps},
+      {"workspace_size", t->workspace_size},
+      {"body", t->body},
+      {"detect", t->detect},
+  };
+  const size_t n = sizeof values / sizeof *values;
+  return weights_files(f, ret) && add_file(f, ret, ".c", "model.c.in", values, n) &&
+         add_file(f, ret, ".h", "model.h.in", values, n);
+}
+
+bool backend_c(Arena *a, Diags *d, const Program *p, const BackendOptions *opt, FileSet *ret) {
+  Frame *f = NEW(a, Frame); /* the writers of large files need it until they are written */
+  if (!frame_init(f, a, d, p, opt)) return false;
+  EmitCtx *c = emit_new(f);
+  Texts t;
+  if (!emit_steps(c) || !make_texts(f, c, &t)) return false;
+  make_hashes(f, &t);
+  *ret = (FileSet){.arena = a};
+  return make_files(f, &t, ret);
+}

@@ -1,0 +1,194 @@
+#include "backend/dims_c.h"
+#include "backend/frame.h"
+
+#include <inttypes.h>
+
+/* ---- buffers ---- */
+static EmitBuffer io_buffer(const Frame *f, const Buffer *b) {
+  if (b->kind == BUF_INPUT) return (EmitBuffer){.base = arena_printf(f->arena, "in->%.*s", STR_ARG(f->in[b->index].name))};
+  const IoField *o = &f->out[b->index];
+  return (EmitBuffer){.base = arena_printf(f->arena, o->sized ? "out->%.*s.data" : "out->%.*s", STR_ARG(o->name))};
+}
+
+static void init_buffer(EmitCtx *c, uint32_t i) {
+  const Frame *f = c->frame;
+  const Buffer *b = &f->program->buffers.data[i];
+  const Dim *offset = f->placed[i] ? f->placed[i] : b->offset;
+  EmitBuffer *e = &c->buffers[i];
+  if ((b->kind == BUF_ARENA || b->kind == BUF_OUTPUT) && offset) {
+    *e = (EmitBuffer){.base = STR("m"), .offset = offset};
+    if (!dim_is_const(offset, NULL)) e->local = arena_printf(c->arena, "o%" PRIu32, i);
+  } else if (b->kind == BUF_INPUT || b->kind == BUF_OUTPUT) {
+    *e = io_buffer(f, b);
+  }
+}
+
+/* In place: the storage of an earlier buffer. */
+static uint32_t storage_of(const Program *p, uint32_t b) {
+  while (p->buffers.data[b].alias_of != NO_BUFFER && p->buffers.data[b].offset == NULL) b = p->buffers.data[b].alias_of;
+  return b;
+}
+
+/* Constants get their place when they are first used. */
+static const EmitBuffer *buffer_used(EmitCtx *c, uint32_t i) {
+  Frame *f = c->frame;
+  i = storage_of(f->program, i);
+  EmitBuffer *e = &c->buffers[i];
+  const Buffer *b = &f->program->buffers.data[i];
+  if (b->kind != BUF_CONST || e->base.len) return e;
+  if (b->dtype == DT_str) {
+    e->base = arena_printf(c->arena, "strings_%" PRIu32, i);
+    vec_push(c->arena, f->strings, i);
+    return e;
+  }
+  e->base = STR("w");
+  e->offset = dim_const(f->program->dims, (int64_t)weights_place(f, i));
+  return e;
+}
+
+EmitCtx *emit_new(Frame *f) {
+  EmitCtx *c = NEW(f->arena, EmitCtx);
+  *c = (EmitCtx){.arena = f->arena, .diags = f->diags, .program = f->program, .opt = f->opt, .frame = f, .name = f->name,
+                 .functions = sb_new(f->arena), .calls = sb_new(f->arena), .indent = 2, .symbols = f->locals,
+                 .buffers = NEW_ARRAY(f->arena, EmitBuffer, f->program->buffers.n), .step_names = names_scope(f->arena),
+                 .shared = map_new(f->arena), .needs = map_new(f->arena)};
+  for (uint32_t i = 0; i < f->program->buffers.n; i++) init_buffer(c, i);
+  return c;
+}
+
+/* ---- dimensions ---- */
+void emit_dim(EmitCtx *c, StrBuf *b, const Dim *d) { dimc_print(b, d, c->symbols, true); }
+
+SymbolSet emit_symbols_new(EmitCtx *c) { return (SymbolSet){NEW_ARRAY(c->arena, bool, c->program->dims->symbols.n)}; }
+
+void emit_symbols_add(EmitCtx *c, SymbolSet *s, const Dim *d) {
+  (void)c;
+  if (d) dimc_symbols(d, s->has);
+}
+
+static void print_symbols(EmitCtx *c, StrBuf *b, const SymbolSet *s, const char *before) {
+  for (size_t i = 0; i < c->program->dims->symbols.n; i++)
+    if (s->has[i]) sb_printf(b, "%s%.*s", before, STR_ARG(c->symbols[i]));
+}
+
+void emit_symbol_params(EmitCtx *c, StrBuf *b, const SymbolSet *s) { print_symbols(c, b, s, ", int64_t "); }
+void emit_symbol_args(EmitCtx *c, StrBuf *b, const SymbolSet *s) { print_symbols(c, b, s, ", "); }
+
+/* ---- pointers ---- */
+const char *emit_ctype(const EmitCtx *c, uint32_t tensor) { return dtype_rows[c->program->tensors.data[tensor].dtype].ctype; }
+
+/* Behind a typed pointer: elements, or bytes where several share one. */
+static void print_elements(EmitCtx *c, StrBuf *b, const PTensor *t) {
+  unsigned bits = dtype_rows[t->dtype].bits;
+  if (dim_is(t->offset, 0)) return;
+  sb_puts(b, " + ");
+  emit_dim(c, b, t->offset);
+  if (bits < 8) sb_printf(b, " / %u", 8 / bits);
+}
+
+/* `m + 640`, with the window's own offset where both are constants; *ret_whole tells so. */
+static void print_place(StrBuf *b, const EmitBuffer *e, const PTensor *t, bool *ret_whole) {
+  int64_t at = 0, elements = 0, bits = dtype_rows[t->dtype].bits;
+  sb_str(b, e->base);
+  *ret_whole = dim_is_const(e->offset, &at) && dim_is_const(t->offset, &elements);
+  if (*ret_whole) at += elements * bits / 8;
+  if (e->local.len) sb_printf(b, " + %.*s", STR_ARG(e->local));
+  else if (at != 0) sb_printf(b, " + %" PRId64, at);
+}
+
+void emit_pointer(EmitCtx *c, StrBuf *b, uint32_t tensor, bool write) {
+  const PTensor *t = &c->program->tensors.data[tensor];
+  const EmitBuffer *e = buffer_used(c, t->buffer);
+  const char *type = dtype_rows[t->dtype].ctype;
+  bool whole = false;
+  if (!e->offset) { /* a typed pointer */
+    if (c->program->buffers.data[t->buffer].dtype != t->dtype) sb_printf(b, "(%s%s *)", write ? "" : "const ", type);
+    sb_str(b, e->base);
+  } else {
+    StrBuf place = sb_new(c->arena);
+    print_place(&place, e, t, &whole);
+    bool sum = memchr(place.data, '+', place.len) != NULL;
+    sb_printf(b, "(%s%s *)%s%s%s", write ? "" : "const ", type, sum ? "(" : "", place.data, sum ? ")" : "");
+  }
+  if (!whole) print_elements(c, b, t);
+}
+
+/* ---- comments ---- */
+void emit_shape(EmitCtx *c, StrBuf *b, uint32_t rank, const Dim *const *dims) {
+  if (rank == 0) sb_puts(b, "[]");
+  for (uint32_t i = 0; i < rank; i++) {
+    sb_putc(b, '[');
+    dimc_print(b, dims[i], c->symbols, false);
+    sb_putc(b, ']');
+  }
+}
+
+void emit_describe(EmitCtx *c, StrBuf *b, uint32_t tensor) {
+  static const char *const where[] = {
+      [BUF_INPUT] = "input", [BUF_OUTPUT] = "output", [BUF_CONST] = "weights", [BUF_ARENA] = "workspace"};
+  const PTensor *t = &c->program->tensors.data[tensor];
+  const EmitBuffer *e = buffer_used(c, t->buffer);
+  int64_t at;
+  names_comment(b, t->name, 80);
+  sb_putc(b, ' ');
+  emit_shape(c, b, t->rank, t->dims);
+  sb_printf(b, ", %s", where[c->program->buffers.data[t->buffer].kind]);
+  if (e->offset && dim_is_const(e->offset, &at)) sb_printf(b, " + %" PRId64, at);
+}
+
+/* ---- functions and calls ---- */
+void emit_need(EmitCtx *c, const char *symbol) { map_put(&c->needs, str_c(symbol), c); }
+
+/* Numbers are of calls: a function has the number of the first call that it is for. */
+Str emit_function(EmitCtx *c, const Step *s, const char *result, Str comment, Str rest) {
+  StrBuf whole = sb_new(c->arena);
+  sb_puts(&whole, result);
+  sb_str(&whole, rest);
+  const Str *known = map_get(&c->shared, sb_view(&whole));
+  if (known) return *known;
+  StrBuf long_name = sb_new(c->arena);
+  sb_printf(&long_name, "step_%" PRIu32 "_", c->n_steps);
+  sb_str(&long_name, s->src.node_name.len ? s->src.node_name : s->src.op_type.len ? s->src.op_type : str_c(step_names[s->kind]));
+  Str *name = NEW(c->arena, Str);
+  *name = names_add(&c->step_names, sb_view(&long_name), "step");
+  map_put(&c->shared, sb_view(&whole), name);
+  if (comment.len) {
+    sb_puts(&c->functions, "/* ");
+    sb_str(&c->functions, comment);
+    sb_puts(&c->functions, " */\n");
+  }
+  sb_printf(&c->functions, "static %s %.*s", result, STR_ARG(*name));
+  sb_str(&c->functions, rest);
+  sb_putc(&c->functions, '\n');
+  return *name;
+}
+
+static void indent(EmitCtx *c) {
+  for (unsigned i = 0; i < c->indent; i++) sb_putc(&c->calls, ' ');
+}
+
+void emit_call(EmitCtx *c, const Step *s, Str name, bool may_fail, Str args) {
+  if (s->src.has_node) {
+    indent(c);
+    sb_puts(&c->calls, "/* ");
+    names_comment(&c->calls, s->src.node_name, 80);
+    sb_puts(&c->calls, " (");
+    StrBuf op = sb_new(c->arena);
+    names_comment(&op, s->src.op_type, 80);
+    sb_put(&c->calls, op.data + 1, op.len - 2);
+    sb_puts(&c->calls, ") */\n");
+  }
+  indent(c);
+  sb_printf(&c->calls, "%s(%" PRIu32 ", %.*s(", may_fail ? "CN_TRY" : "CN_STEP", c->n_steps++, STR_ARG(name));
+  sb_str(&c->calls, args);
+  sb_puts(&c->calls, "));\n");
+}
+
+void emit_line(EmitCtx *c, const char *fmt, ...) {
+  va_list ap;
+  va_start(ap, fmt);
+  indent(c);
+  sb_vprintf(&c->calls, fmt, ap);
+  va_end(ap);
+  sb_putc(&c->calls, '\n');
+}

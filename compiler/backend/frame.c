@@ -1,0 +1,125 @@
+#include "backend/frame.h"
+
+#include "backend/dims_c.h"
+
+/* N_run's own parameters and locals, and words that step functions use. */
+static const char *const reserved_locals[] = {"in", "out", "ws", "ws_size", "env", "need", "bad", "room", "dims", "ret", "error"};
+
+static bool type_is_sized(const Type *t) {
+  if (t->kind != TYPE_TENSOR) return false;
+  for (uint32_t i = 0; i < t->rank; i++)
+    if (!dim_is_const(t->dims[i], NULL)) return true;
+  return false;
+}
+
+bool frame_needs_data(const Type *t) {
+  if (t->kind != TYPE_TENSOR) return true;
+  for (uint32_t i = 0; i < t->rank; i++)
+    if (dimc_has_data(t->dims[i])) return true;
+  return false;
+}
+
+static void init_inputs(Frame *f) {
+  const Program *p = f->program;
+  const Graph *g = p->ir->main;
+  NameScope scope = names_scope(f->arena);
+  names_reserve(&scope, "dim");
+  f->n_in = g->inputs.n;
+  f->in = NEW_ARRAY(f->arena, IoField, f->n_in);
+  for (size_t i = 0; i < f->n_in; i++) {
+    const Value *v = g->inputs.data[i];
+    uint32_t t = i < p->inputs.n ? p->inputs.data[i] : NO_TENSOR;
+    f->in[i] = (IoField){.name = names_add(&scope, v->name, "input"), .onnx = v->name, .type = v->type, .tensor = t,
+                         .buffer = t == NO_TENSOR ? NO_BUFFER : p->tensors.data[t].buffer, .sized = type_is_sized(&v->type)};
+  }
+}
+
+static void init_outputs(Frame *f) {
+  const Program *p = f->program;
+  NameScope scope = names_scope(f->arena);
+  names_reserve(&scope, "ws_needed");
+  f->n_out = p->outputs.n;
+  f->out = NEW_ARRAY(f->arena, IoField, f->n_out);
+  for (size_t i = 0; i < f->n_out; i++) {
+    const ProgramOutput *o = &p->outputs.data[i];
+    f->out[i] = (IoField){.name = names_add(&scope, o->name, "output"), .onnx = o->name, .type = o->type, .tensor = o->tensor,
+                          .buffer = o->tensor == NO_TENSOR ? NO_BUFFER : p->tensors.data[o->tensor].buffer,
+                          .sized = type_is_sized(&o->type),
+                          .owned = f->opt->outputs == OUTPUTS_WORKSPACE || frame_needs_data(&o->type)};
+  }
+}
+
+static void init_dims(Frame *f) {
+  const DimCtx *c = f->program->dims;
+  f->in_dims = NEW_ARRAY(f->arena, bool, c->symbols.n);
+  f->dim_fields = NEW_ARRAY(f->arena, Str, c->symbols.n);
+  f->locals = NEW_ARRAY(f->arena, Str, c->symbols.n);
+  for (size_t i = 0; i < f->n_in; i++)
+    for (uint32_t k = 0; f->in[i].type.kind == TYPE_TENSOR && k < f->in[i].type.rank; k++)
+      dimc_symbols(f->in[i].type.dims[k], f->in_dims);
+  NameScope fields = names_scope(f->arena), locals = names_scope(f->arena);
+  locals.no_letters = true;
+  for (size_t i = 0; i < sizeof reserved_locals / sizeof *reserved_locals; i++) names_reserve(&locals, reserved_locals[i]);
+  for (size_t i = 0; i < c->symbols.n; i++) {
+    const Dim *s = c->symbols.data[i];
+    if (s->symbol.origin != DIM_FROM_INPUT) f->in_dims[i] = false;
+    f->has_dims |= f->in_dims[i];
+    if (f->in_dims[i]) f->dim_fields[i] = names_add(&fields, s->symbol.name, "dim");
+    f->locals[i] = names_add(&locals, s->symbol.name, "size");
+  }
+}
+
+static const Dim *round_up(DimCtx *c, const Dim *d, size_t align) {
+  return dim_mulc(c, dim_ceildiv(c, d, dim_const(c, (int64_t)align)), (int64_t)align);
+}
+
+/* Bytes of a buffer; an upper bound where data decides its size. */
+static const Dim *buffer_bytes(DimCtx *c, const Buffer *b) {
+  const Dim *n = dimc_has_data(b->n) ? dim_upper(c, b->n) : b->n;
+  unsigned bits = dtype_rows[b->dtype].bits;
+  return bits >= 8 ? dim_mulc(c, n, bits / 8) : dim_ceildiv(c, dim_mulc(c, n, bits), dim_const(c, 8));
+}
+
+/* Outputs that the library owns and that the planner has not placed lie behind everything else: they live on after the call. */
+static void place_outputs(Frame *f) {
+  const Program *p = f->program;
+  f->arena_bytes = p->arena_bytes ? p->arena_bytes : p->dims->zero;
+  f->placed = NEW_ARRAY(f->arena, const Dim *, p->buffers.n);
+  f->align = WEIGHTS_ALIGN;
+  for (size_t i = 0; i < p->buffers.n; i++)
+    if (p->buffers.data[i].kind == BUF_ARENA && p->buffers.data[i].align > f->align) f->align = p->buffers.data[i].align;
+  for (size_t i = 0; i < f->n_out; i++) {
+    uint32_t b = f->out[i].buffer;
+    if (!f->out[i].owned || b == NO_BUFFER || p->buffers.data[b].kind != BUF_OUTPUT || p->buffers.data[b].offset) continue;
+    f->placed[b] = round_up(p->dims, f->arena_bytes, WEIGHTS_ALIGN);
+    f->arena_bytes = dim_add(p->dims, f->placed[b], buffer_bytes(p->dims, &p->buffers.data[b]));
+  }
+}
+
+static bool check_program(const Frame *f) {
+  size_t before = f->diags->list.n;
+  for (size_t i = 0; i < f->n_out; i++) {
+    const IoField *o = &f->out[i];
+    if (o->type.kind == TYPE_TENSOR && o->buffer != NO_BUFFER && f->program->buffers.data[o->buffer].kind == BUF_OUTPUT) continue;
+    diag_add(f->diags, DIAG_E0306, (DiagPlace){0}, "graph output %s of this type is not compiled", diag_quote(f->diags, o->onnx));
+  }
+  for (size_t i = 0; i < f->n_in; i++)
+    if (f->in[i].type.kind != TYPE_TENSOR)
+      diag_add(f->diags, DIAG_E0306, (DiagPlace){0}, "graph input %s of this type is not compiled",
+               diag_quote(f->diags, f->in[i].onnx));
+  if (dim_is_bad(f->arena_bytes))
+    diag_add(f->diags, DIAG_E0501, (DiagPlace){0}, "the workspace is larger than the address space");
+  else if (dimc_has_data(f->arena_bytes))
+    diag_add(f->diags, DIAG_E0901, (DiagPlace){0}, "the workspace's size depends on data");
+  return f->diags->list.n == before;
+}
+
+bool frame_init(Frame *f, Arena *a, Diags *d, const Program *p, const BackendOptions *opt) {
+  *f = (Frame){.arena = a, .diags = d, .program = p, .opt = opt, .name = backend_c_name(a, opt->name), .exact = true,
+               .weights_size = WEIGHTS_HEADER};
+  init_inputs(f);
+  init_outputs(f);
+  init_dims(f);
+  place_outputs(f);
+  return check_program(f);
+}

@@ -1,0 +1,168 @@
+#include "backend/frame.h"
+#include "backend/template.h"
+
+#include <inttypes.h>
+
+/* runtime-lite/weights.h: cn_weights_header. Numbers are in the byte order of the target; all targets are little-endian. */
+enum { WEIGHTS_VERSION = 1, WORDS_PER_LINE = 6, WORD_CHARS = 19 };
+
+static const unsigned char zeros[WEIGHTS_ALIGN];
+
+size_t weights_place(Frame *f, uint32_t buffer) {
+  const Tensor *data = f->program->buffers.data[buffer].data;
+  size_t offset = f->weights_size, end;
+  if (!size_add(offset, data->n_bytes, &end) || !size_add(end, WEIGHTS_ALIGN - 1, &end))
+    door_leave(arena_door(f->arena), DOOR_MEMORY, "the weights are larger than the address space");
+  vec_push(f->arena, f->weights, ((WeightsPart){.buffer = buffer, .offset = offset, .size = data->n_bytes}));
+  f->weights_size = end / WEIGHTS_ALIGN * WEIGHTS_ALIGN;
+  return offset;
+}
+
+/* ---- the blob: header, then the parts, each filled up to the alignment ---- */
+typedef void (*BlobSink)(void *user, const void *p, size_t n);
+
+static void blob_parts(const Frame *f, BlobSink sink, void *user) {
+  for (size_t i = 0; i < f->weights.n; i++) {
+    const WeightsPart *part = &f->weights.data[i];
+    size_t next = i + 1 < f->weights.n ? f->weights.data[i + 1].offset : f->weights_size;
+    sink(user, f->program->buffers.data[part->buffer].data->bytes, part->size);
+    sink(user, zeros, next - part->offset - part->size);
+  }
+}
+
+static void put_le(unsigned char *p, uint64_t v, size_t n) {
+  for (size_t i = 0; i < n; i++) p[i] = (unsigned char)(v >> (8 * i));
+}
+
+static void blob_header(const Frame *f, unsigned char h[WEIGHTS_HEADER]) {
+  memset(h, 0, WEIGHTS_HEADER);
+  memcpy(h, "CASTNETW", 8);
+  put_le(h + 8, WEIGHTS_VERSION, 4);
+  put_le(h + 12, WEIGHTS_HEADER, 4);
+  put_le(h + 16, f->weights_size, 8);
+  put_le(h + 24, f->code_hash.hi, 8);
+  put_le(h + 32, f->code_hash.lo, 8);
+  put_le(h + 40, f->content_hash.hi, 8);
+  put_le(h + 48, f->content_hash.lo, 8);
+  put_le(h + 56, f->set_id, 8);
+}
+
+static void blob_whole(const Frame *f, BlobSink sink, void *user) {
+  unsigned char header[WEIGHTS_HEADER];
+  blob_header(f, header);
+  sink(user, header, sizeof header);
+  blob_parts(f, sink, user);
+}
+
+static void sink_hash(void *user, const void *p, size_t n) { hash128_add(user, p, n); }
+
+void weights_hash(Frame *f) {
+  HashState *h = hash128_new(f->arena);
+  blob_parts(f, sink_hash, h);
+  f->content_hash = hash128_end(h);
+}
+
+static void sink_file(void *user, const void *p, size_t n) { file_put(user, p, n); }
+static void write_bin(FileWriter *w, const void *user) { blob_whole(user, sink_file, w); }
+
+/* ---- the same as words ---- */
+typedef struct WordSink {
+  FileWriter *w;
+  unsigned char rest[8]; /* bytes of a word that is not whole yet */
+  size_t n_rest, column;
+  char line[2 + WORDS_PER_LINE * WORD_CHARS + 1]; /* two blanks, the words, a newline */
+} WordSink;
+
+/* "0x0123456789abcdef," from eight bytes, the first one the least. */
+static void put_word(WordSink *s, const unsigned char *p) {
+  static const char digits[] = "0123456789abcdef";
+  char *to = s->line + 2 + s->column * WORD_CHARS;
+  to[0] = '0';
+  to[1] = 'x';
+  for (int i = 0; i < 8; i++) {
+    to[2 + 2 * i] = digits[p[7 - i] >> 4];
+    to[3 + 2 * i] = digits[p[7 - i] & 15];
+  }
+  to[18] = ',';
+  if (++s->column < WORDS_PER_LINE) return;
+  file_put(s->w, s->line, sizeof s->line);
+  s->column = 0;
+}
+
+static void sink_words(void *user, const void *data, size_t n) {
+  WordSink *s = user;
+  const unsigned char *p = data;
+  for (; n > 0 && s->n_rest > 0; p++, n--) {
+    s->rest[s->n_rest++] = *p;
+    if (s->n_rest < 8) continue;
+    put_word(s, s->rest);
+    s->n_rest = 0;
+  }
+  for (; n >= 8; p += 8, n -= 8) put_word(s, p);
+  for (; n > 0; n--) s->rest[s->n_rest++] = *p++;
+}
+
+typedef struct WordsFile {
+  const Frame *frame;
+  Str before, after;
+} WordsFile;
+
+static void write_words(FileWriter *w, const void *user) {
+  const WordsFile *f = user;
+  WordSink s = {.w = w, .line = "  "};
+  s.line[sizeof s.line - 1] = '\n';
+  file_put(w, f->before.ptr, f->before.len);
+  blob_whole(f->frame, sink_words, &s);
+  if (s.column) {
+    file_put(w, s.line, 2 + s.column * WORD_CHARS);
+    file_put(w, "\n", 1);
+  }
+  file_put(w, f->after.ptr, f->after.len);
+}
+
+/* The members are what the kernels read it as. */
+Str weights_union(const Frame *f) {
+  const size_t words = f->weights_size / 8;
+  StrBuf b = sb_new(f->arena);
+  sb_printf(&b, "union %.*s_weights {\n  uint64_t word[%zu];\n  double f64[%zu];\n  float f32[%zu];\n", STR_ARG(f->name), words,
+            words, words * 2);
+  sb_printf(&b, "  uint32_t u32[%zu];\n  uint16_t u16[%zu];\n  unsigned char u8[%zu];\n};\n", words * 2, words * 4, words * 8);
+  return sb_view(&b);
+}
+
+/* ---- the files ---- */
+static Str file_name(const Frame *f, const char *suffix) { return arena_printf(f->arena, "%.*s%s", STR_ARG(f->name), suffix); }
+
+static bool weights_c(const Frame *f, OutFile *ret) {
+  bool words = frame_weights_in_c(f);
+  TemplateValue values[] = {
+      {"name", f->name},
+      {"set_id", arena_printf(f->arena, "%016" PRIx64, f->set_id)},
+      {"hash", arena_printf(f->arena, "%016" PRIx64 "%016" PRIx64, f->content_hash.hi, f->content_hash.lo)},
+      {"bytes", arena_printf(f->arena, "%zu", f->weights_size)},
+      {"weights_union", weights_union(f)},
+  };
+  StrBuf b = sb_new(f->arena);
+  size_t n = sizeof values / sizeof *values;
+  if (!template_fill(&b, f->diags, words ? "weights_words.c.in" : "weights_asm.c.in", values, n)) return false;
+  *ret = (OutFile){.name = file_name(f, "_weights.c"), .text = sb_view(&b)};
+  if (!words) return true;
+  StrBuf end = sb_new(f->arena);
+  if (!template_fill(&end, f->diags, "weights_words_end.c.in", values, n)) return false;
+  WordsFile *file = NEW(f->arena, WordsFile);
+  *file = (WordsFile){.frame = f, .before = sb_view(&b), .after = sb_view(&end)};
+  ret->write = write_words;
+  ret->user = file;
+  return true;
+}
+
+bool weights_files(Frame *f, FileSet *ret) {
+  if (f->opt->weights != WEIGHTS_BIN) {
+    OutFile c;
+    if (!weights_c(f, &c)) return false;
+    vec_push(ret->arena, ret->files, c);
+  }
+  if (f->opt->weights != WEIGHTS_C)
+    vec_push(ret->arena, ret->files, ((OutFile){.name = file_name(f, "_weights.bin"), .write = write_bin, .user = f}));
+  return true;
+}
