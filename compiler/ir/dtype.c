@@ -33,3 +33,30 @@ bool dtype_bytes(DType t, size_t n, size_t *ret) {
   *ret = n / per_byte + (n % per_byte != 0);
   return true;
 }
+
+size_t dtype_host_size(DType t) { return dtype_rows[t].bits < 8 ? 1 : dtype_rows[t].bits / 8; }
+
+uint64_t dtype_read_bits(DType t, const void *element) {
+  uint8_t u8;
+  uint16_t u16;
+  uint32_t u32;
+  uint64_t u64;
+  switch (dtype_host_size(t)) {
+    case 1: memcpy(&u8, element, 1); return u8;
+    case 2: memcpy(&u16, element, 2); return u16;
+    case 4: memcpy(&u32, element, 4); return u32;
+    default: memcpy(&u64, element, 8); return u64;
+  }
+}
+
+void dtype_write_bits(DType t, uint64_t bits, void *element) {
+  uint8_t u8 = (uint8_t)bits;
+  uint16_t u16 = (uint16_t)bits;
+  uint32_t u32 = (uint32_t)bits;
+  switch (dtype_host_size(t)) {
+    case 1: memcpy(element, &u8, 1); return;
+    case 2: memcpy(element, &u16, 2); return;
+    case 4: memcpy(element, &u32, 4); return;
+    default: memcpy(element, &bits, 8); return;
+  }
+}

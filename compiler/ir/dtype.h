@@ -31,6 +31,11 @@ static inline bool dtype_is_int(DType t) { return dtype_rows[t].kind == KIND_S |
 
 /* The type in which arithmetic on t is done: f32 for every float narrower than it, s8/u8 for narrower integers, else t. */
 DType dtype_compute(DType t);
+/* One host element of at most 64 bits as the low bits of an integer, and back. */
+uint64_t dtype_read_bits(DType t, const void *element);
+void dtype_write_bits(DType t, uint64_t bits, void *element);
+/* Bytes of one element in host memory, sub-byte types unpacked (1). */
+size_t dtype_host_size(DType t);
 /* Bytes that n elements take in tensor data; false on overflow. Sub-byte types round up to whole bytes. */
 bool dtype_bytes(DType t, size_t n, size_t *ret);
 

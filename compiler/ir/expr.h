@@ -60,6 +60,8 @@ static inline DType expr_fn_type(const Expr *e, const ExprNode *n) {
 /* Copies src's nodes behind dst's, operand k becoming node `inputs[k]` of dst; returns the result's place in dst. Equal nodes are shared. */
 uint32_t expr_inline(Arena *a, Expr *dst, const Expr *src, const uint32_t *inputs);
 uint32_t expr_push(Arena *a, Expr *e, ExprNode n); /* shares an equal earlier node */
+void expr_set_result(Arena *a, Expr *e, uint32_t node); /* makes it the last node */
+unsigned expr_node_arity(const ExprNode *n); /* arguments of a function or cast, else 0 */
 
 /* Text: `add(x0, mul(f32 2, x1))`. */
 void expr_print(StrBuf *b, const Expr *e);

@@ -204,6 +204,11 @@ Node *graph_add_node(Graph *g, Op op, Value *const *in, size_t n_in, const Type 
 /* Requires a == b: false when certainly different (nothing reported); records a run-time check when unknown. */
 bool ir_require_eq(Ir *ir, const Dim *a, const Dim *b);
 
+/* The elements in host byte order and aligned, one a byte where sub-byte; strings as Str. */
+const void *tensor_host_elements(Arena *a, const Tensor *t);
+/* The reverse: host elements as constant content. */
+const Tensor *tensor_from_host(Arena *a, DType t, size_t n, const void *elements);
+
 Type type_tensor(Ir *ir, DType t, uint32_t rank, const Dim *const *dims); /* copies dims */
 bool type_same(const Type *a, const Type *b);
 const Dim *type_count(Ir *ir, const Type *t); /* elements */

@@ -42,13 +42,20 @@ typedef struct PTensor {
 } PTensor;
 
 /* ---- accesses ----------------------------------------------------------------------------------------------------------- */
-/* One element of a tensor for each point of a domain: coordinate a is index[a] over the domain's axes, or, where
- * indirect[a] >= 0, the value of that node of the step's expression (wrapped once if negative, checked: an index out of
- * range makes the call return CASTNET_ERR_INDEX). */
+/* One element of a tensor for each point of a domain, counted in elements from the tensor's window start:
+ * offset + sum(stride[j] * point[j]) + sum over indirect terms of stride * value. An indirect value is a node (s64) of the
+ * step's expression, wrapped once if negative; one outside [0, bound) makes the call return CASTNET_ERR_INDEX. */
+typedef struct IndirectTerm {
+  uint32_t node;
+  const Dim *stride, *bound;
+} IndirectTerm;
+
 typedef struct Access {
   uint32_t tensor;
-  const Affine *index;     /* [tensor rank] */
-  const int32_t *indirect; /* [tensor rank] or NULL */
+  const Dim *offset;
+  const Dim *const *stride; /* [axes of the domain] */
+  const IndirectTerm *indirect;
+  uint32_t n_indirect;
 } Access;
 
 /* ---- steps -------------------------------------------------------------------------------------------------------------- */
@@ -60,6 +67,11 @@ typedef enum StepKind {
 } StepKind;
 extern const char *const step_names[STEP_COUNT];
 
+/* The functions that combine, and the value that changes nothing (bits of the compute type). */
+ScalarFn reduce_combiner(ReduceKind kind);   /* not for ARGMAX, ARGMIN */
+ScalarFn scatter_combiner(ScatterKind kind); /* not for SCATTER_SET */
+uint64_t reduce_identity(ReduceKind kind, DType acc);
+
 typedef enum NestMode {
   NEST_MAP,     /* store(point) = map */
   NEST_REDUCE,  /* the last n_reduce axes are reduced: store(outer point) = post(reduce(map)) */
@@ -67,11 +79,11 @@ typedef enum NestMode {
   NEST_SCATTER  /* store(point) op= map, in domain order, the store's place may be indirect */
 } NestMode;
 
-/* Operand k of `map` (EXPR_INPUT) is loads[k]; EXPR_INDEX axes are domain axes. `post` (NEST_REDUCE): operand 0 is the
+/* Operand k of `map` (EXPR_INPUT) is loads[k], after the nodes that its indirect terms name; EXPR_INDEX axes are domain axes. `post` (NEST_REDUCE): operand 0 is the
  * reduced value, operand k the k-1'th of post_loads, over the outer axes. Extents of 0 are possible. */
 typedef struct Nest {
   NestMode mode;
-  uint32_t n_axes, n_reduce;
+  uint32_t n_axes, n_reduce; /* NEST_SCAN: n_reduce 0 */
   const Dim *const *extent; /* [n_axes] */
   Expr map;
   const Access *loads;

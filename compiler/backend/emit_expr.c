@@ -1,0 +1,294 @@
+#include "backend/emit_expr.h"
+
+#include <stdlib.h>
+
+enum { LINE = 96 }; /* longer text becomes a local */
+
+const char *expr_register_ctype(DType t) { return dtype_rows[dtype_compute(t)].ctype; }
+
+static bool is_narrow_float(DType t) { return dtype_is_float(t) && dtype_rows[t].bits < 32; }
+static bool is_sub_byte(DType t) { return dtype_rows[t].bits < 8; }
+
+/* ---- constants ------------------------------------------------------------------------------------------------------------ */
+static Str float_text(EmitCtx *c, double v, const char *suffix, int digits) {
+  if (v != v || v - v != 0.0) return (Str){0}; /* not finite: by its bits */
+  Str s = arena_printf(c->arena, "%.*g", digits, v);
+  bool plain = true;
+  for (size_t i = 0; i < s.len; i++) plain = plain && s.ptr[i] != '.' && s.ptr[i] != 'e';
+  return arena_printf(c->arena, v < 0 || (v == 0 && s.ptr[0] == '-') ? "(%s%s%s)" : "%s%s%s", s.ptr, plain ? ".0" : "", suffix);
+}
+
+/* The shortest text of at most 9 (17) digits that reads back the same. */
+static Str f32_text(EmitCtx *c, uint32_t bits) {
+  float f, back;
+  memcpy(&f, &bits, sizeof f);
+  for (int digits = 6; digits <= 9; digits++) {
+    Str s = float_text(c, (double)f, "f", digits);
+    if (!s.len) break;
+    back = strtof(arena_printf(c->arena, "%.*g", digits, (double)f).ptr, NULL);
+    if (back == f) return s;
+  }
+  return arena_printf(c->arena, "cn_bits_f32(0x%08xu)", bits);
+}
+
+static Str f64_text(EmitCtx *c, uint64_t bits) {
+  double f;
+  memcpy(&f, &bits, sizeof f);
+  Str s = float_text(c, f, "", 17);
+  return s.len ? s : arena_printf(c->arena, "cn_bits_f64(UINT64_C(0x%016llx))", (unsigned long long)bits);
+}
+
+Str expr_const_text(EmitCtx *c, DType type, uint64_t bits) {
+  DType t = dtype_compute(type);
+  if (t == DT_f32) return f32_text(c, (uint32_t)bits);
+  if (t == DT_f64) return f64_text(c, bits);
+  unsigned width = dtype_rows[t].bits;
+  if (dtype_rows[t].kind == KIND_S) {
+    int64_t v = (int64_t)(bits << (64 - width)) >> (64 - width);
+    if (width == 64 && v == INT64_MIN) return STR("INT64_MIN");
+    if (width == 32 && v == INT32_MIN) return STR("INT32_MIN");
+    return arena_printf(c->arena, width == 64 ? (v < 0 ? "(-INT64_C(%lld))" : "INT64_C(%lld)") : v < 0 ? "(-%lld)" : "%lld",
+                        (long long)(v < 0 ? -v : v));
+  }
+  return arena_printf(c->arena, width == 64 ? "UINT64_C(%llu)" : width == 32 ? "%lluu" : "%llu", (unsigned long long)bits);
+}
+
+/* ---- functions, conversions -------------------------------------------------------------------------------------------------- */
+Str expr_fn_text(EmitCtx *c, ScalarFn fn, DType type, const Str *args) {
+  const ScalarRow *row = &scalar_rows[fn];
+  DType t = dtype_compute(type);
+  StrBuf b = sb_new(c->arena);
+  if (row->c_format && dtype_is_float(t)) {
+    const char *f = row->c_format;
+    for (int k = 0; *f; f++) {
+      if (f[0] == '%' && f[1] == 's') sb_str(&b, args[k++]), f++;
+      else sb_putc(&b, *f);
+    }
+    return sb_view(&b);
+  }
+  sb_printf(&b, "cn_%s_%s(", row->name, dtype_name(t));
+  for (int k = 0; k < row->arity; k++) {
+    if (k) sb_puts(&b, ", ");
+    sb_str(&b, args[k]);
+  }
+  sb_putc(&b, ')');
+  return sb_view(&b);
+}
+
+static Str call1(EmitCtx *c, const char *fmt, const char *from, const char *to, Str x) {
+  StrBuf b = sb_new(c->arena);
+  sb_printf(&b, fmt, from, to);
+  sb_putc(&b, '(');
+  if (x.len > 1 && x.ptr[0] == '(' && x.ptr[x.len - 1] == ')') { /* redundant parentheses, if they match each other */
+    int open = 0;
+    bool one = true;
+    for (size_t i = 0; i + 1 < x.len; i++) {
+      open += x.ptr[i] == '(' ? 1 : x.ptr[i] == ')' ? -1 : 0;
+      one = one && open > 0;
+    }
+    if (one) x.ptr++, x.len -= 2;
+  }
+  sb_str(&b, x);
+  sb_putc(&b, ')');
+  return sb_view(&b);
+}
+
+static Str convert(EmitCtx *c, DType from, DType to, Str x) { return call1(c, "cn_cast_%s_%s", dtype_name(from), dtype_name(to), x); }
+
+/* Register value of type `from` to the register value of type `to`, rounded as `to` is. */
+static Str cast_text(EmitCtx *c, DType from, DType to, bool saturate, Str x) {
+  DType rf = dtype_compute(from), rt = dtype_compute(to);
+  if (is_narrow_float(to)) {
+    if (rf != DT_f32 && !(rf == DT_f64 && (to == DT_f16 || to == DT_bf16))) x = convert(c, rf, DT_f32, x), rf = DT_f32;
+    bool f8 = dtype_rows[to].bits == 8 && to != DT_f8e8m0;
+    Str stored = call1(c, f8 && !saturate ? "cn_cast_%s_%s_nosat" : "cn_cast_%s_%s", dtype_name(rf), dtype_name(to), x);
+    return convert(c, to, DT_f32, stored);
+  }
+  if (rf != rt) x = convert(c, rf, rt, x);
+  if (is_sub_byte(to)) x = call1(c, "cn_wrap_%s%s", dtype_name(to), "", x);
+  return x;
+}
+
+/* A register value after an operation at type t: rounded (narrow floats), wrapped (sub-byte integers). */
+static Str settle_text(EmitCtx *c, DType t, Str x) {
+  if (is_narrow_float(t)) return convert(c, t, DT_f32, convert(c, DT_f32, t, x));
+  return is_sub_byte(t) ? call1(c, "cn_wrap_%s%s", dtype_name(t), "", x) : x;
+}
+
+Str expr_load_text(EmitCtx *c, DType storage, Str pointer, Str index) {
+  if (is_sub_byte(storage)) {
+    Str got = arena_printf(c->arena, "cn_get_%s(%.*s, %.*s)", dtype_name(storage), STR_ARG(pointer), STR_ARG(index));
+    return got;
+  }
+  Str at = arena_printf(c->arena, "%.*s[%.*s]", STR_ARG(pointer), STR_ARG(index));
+  return is_narrow_float(storage) ? convert(c, storage, DT_f32, at) : at;
+}
+
+Str expr_store_text(EmitCtx *c, DType storage, Str pointer, Str index, Str value) {
+  if (is_sub_byte(storage))
+    return arena_printf(c->arena, "cn_put_%s(%.*s, %.*s, %.*s);", dtype_name(storage), STR_ARG(pointer), STR_ARG(index), STR_ARG(value));
+  Str stored = is_narrow_float(storage) ? convert(c, DT_f32, storage, value) : value;
+  if (stored.len > 1 && stored.ptr[0] == '(') stored = call1(c, "%s%s", "", "", stored), stored.ptr++, stored.len -= 2;
+  StrBuf b = sb_new(c->arena);
+  sb_str(&b, pointer);
+  sb_putc(&b, '[');
+  sb_str(&b, index);
+  sb_puts(&b, "] = ");
+  sb_str(&b, stored);
+  sb_putc(&b, ';');
+  return sb_view(&b);
+}
+
+/* ---- depths -------------------------------------------------------------------------------------------------------------------- */
+static unsigned access_depth(const ExprPrinter *p, const Access *a) {
+  unsigned depth = 0;
+  for (uint32_t j = 0; j < p->n_axes; j++)
+    if (!dim_is(a->stride[j], 0)) depth = j + 1;
+  for (uint32_t k = 0; k < a->n_indirect; k++)
+    if (p->depth[a->indirect[k].node] > depth) depth = p->depth[a->indirect[k].node];
+  return depth;
+}
+
+static unsigned node_depth(const ExprPrinter *p, const ExprNode *n) {
+  unsigned depth = 0;
+  if (n->kind == EXPR_INDEX) return n->axis + 1;
+  if (n->kind == EXPR_INPUT) return p->given && p->given[n->operand].len ? p->n_axes : access_depth(p, &p->accesses[n->operand]);
+  for (unsigned k = 0; k < expr_node_arity(n); k++)
+    if (p->depth[n->args[k]] > depth) depth = p->depth[n->args[k]];
+  return depth;
+}
+
+ExprPrinter expr_printer(EmitCtx *c, const Expr *e, uint32_t n_axes, const Str *coords, const Access *accesses, const Str *pointers,
+                         const Str *given, const char *prefix, bool wide) {
+  ExprPrinter p = {.c = c, .e = e, .n_axes = n_axes, .coords = coords, .given = given, .accesses = accesses, .pointers = pointers,
+                   .prefix = prefix, .wide = wide};
+  p.depth = NEW_ARRAY(c->arena, unsigned, e->n);
+  p.text = NEW_ARRAY(c->arena, Str, e->n);
+  p.local = NEW_ARRAY(c->arena, bool, e->n);
+  uint32_t *uses = NEW_ARRAY(c->arena, uint32_t, e->n);
+  for (uint32_t i = 0; i < e->n; i++) p.depth[i] = node_depth(&p, &e->nodes[i]);
+  for (uint32_t i = 0; i < e->n; i++) {
+    const ExprNode *n = &e->nodes[i];
+    for (unsigned k = 0; k < expr_node_arity(n); k++) {
+      uses[n->args[k]]++;
+      if (p.depth[n->args[k]] < p.depth[i]) p.local[n->args[k]] = true;
+    }
+    if (n->kind == EXPR_INPUT && !(given && given[n->operand].len))
+      for (uint32_t k = 0; k < accesses[n->operand].n_indirect; k++) p.local[accesses[n->operand].indirect[k].node] = true;
+  }
+  for (uint32_t i = 0; i < e->n; i++) {
+    const ExprNode *n = &e->nodes[i];
+    bool trivial = n->kind == EXPR_CONST || n->kind == EXPR_INDEX || n->kind == EXPR_DIM ||
+                   (n->kind == EXPR_INPUT && given && given[n->operand].len);
+    p.local[i] = !trivial && (p.local[i] || uses[i] > 1 || (i + 1 == e->n && p.depth[i] < n_axes));
+  }
+  return p;
+}
+
+/* ---- nodes ----------------------------------------------------------------------------------------------------------------------- */
+static void term_text(ExprPrinter *p, StrBuf *b, Str factor, const Dim *stride) {
+  bool minus = stride->kind == DIM_CONST && stride->value < 0 && stride->value != INT64_MIN;
+  if (b->len) sb_puts(b, minus ? " - " : " + ");
+  else if (minus) sb_putc(b, '-');
+  sb_str(b, factor);
+  const Dim *magnitude = minus ? dim_const(p->c->program->dims, -stride->value) : stride;
+  if (dim_is(magnitude, 1)) return;
+  sb_puts(b, " * ");
+  emit_dim(p->c, b, magnitude);
+}
+
+Str expr_print_index(ExprPrinter *p, const Access *a) {
+  StrBuf b = sb_new(p->c->arena);
+  for (uint32_t j = 0; j < p->n_axes; j++)
+    if (!dim_is(a->stride[j], 0)) term_text(p, &b, p->coords[j], a->stride[j]);
+  for (uint32_t k = 0; k < a->n_indirect; k++) {
+    StrBuf at = sb_new(p->c->arena);
+    sb_printf(&at, "k%u_%u", a->tensor, a->indirect[k].node);
+    term_text(p, &b, sb_view(&at), a->indirect[k].stride);
+  }
+  int64_t offset;
+  if (dim_is_const(a->offset, &offset)) {
+    if (offset > 0 && b.len) sb_printf(&b, " + %lld", (long long)offset);
+    else if (offset < 0 && offset != INT64_MIN && b.len) sb_printf(&b, " - %lld", (long long)-offset);
+    else if (!b.len) sb_printf(&b, "%lld", (long long)offset);
+  } else {
+    if (b.len) sb_puts(&b, " + ");
+    emit_dim(p->c, &b, a->offset);
+  }
+  return sb_view(&b);
+}
+
+/* The checked places of an access, declared before it is read: `const int64_t k3_5 = cn_index(t5, 100);`. */
+static void print_indirect(ExprPrinter *p, StrBuf *b, const Access *a, unsigned indent) {
+  for (uint32_t k = 0; k < a->n_indirect; k++) {
+    const IndirectTerm *t = &a->indirect[k];
+    sb_printf(b, "%*sconst int64_t k%u_%u = cn_index(%.*s, ", (int)indent, "", a->tensor, t->node, STR_ARG(p->text[t->node]));
+    emit_dim(p->c, b, t->bound);
+    sb_printf(b, ");\n%*sif (k%u_%u < 0) return CASTNET_ERR_INDEX;\n", (int)indent, "", a->tensor, t->node);
+    p->may_fail = true;
+  }
+}
+
+void expr_print_checks(ExprPrinter *p, StrBuf *b, const Access *a, unsigned indent) { print_indirect(p, b, a, indent); }
+
+static Str node_text(ExprPrinter *p, StrBuf *b, const ExprNode *n, unsigned indent) {
+  EmitCtx *c = p->c;
+  Str args[3];
+  for (unsigned k = 0; k < expr_node_arity(n); k++) args[k] = p->text[n->args[k]];
+  switch (n->kind) {
+    case EXPR_INPUT: {
+      if (p->given && p->given[n->operand].len) return p->given[n->operand];
+      const Access *a = &p->accesses[n->operand];
+      print_indirect(p, b, a, indent);
+      return expr_load_text(c, c->program->tensors.data[a->tensor].dtype, p->pointers[n->operand], expr_print_index(p, a));
+    }
+    case EXPR_CONST: return expr_const_text(c, n->type, n->bits);
+    case EXPR_DIM: {
+      StrBuf d = sb_new(c->arena);
+      emit_dim(c, &d, n->dim);
+      return sb_view(&d);
+    }
+    case EXPR_INDEX: return p->wide ? p->coords[n->axis] : arena_printf(c->arena, "(int64_t)%.*s", STR_ARG(p->coords[n->axis]));
+    case EXPR_FN: {
+      DType at = expr_fn_type(p->e, n);
+      Str x = expr_fn_text(c, n->fn, at, args);
+      return scalar_result(n->fn, dtype_compute(at)) == DT_b1 ? x : settle_text(c, n->type, x);
+    }
+    case EXPR_CAST: return cast_text(c, p->e->nodes[n->args[0]].type, n->type, n->saturate, args[0]);
+  }
+  return (Str){0};
+}
+
+void expr_print_depth(ExprPrinter *p, StrBuf *b, unsigned depth, unsigned indent) {
+  for (uint32_t i = 0; i < p->e->n; i++) {
+    const ExprNode *n = &p->e->nodes[i];
+    if (p->depth[i] != depth) continue;
+    p->text[i] = node_text(p, b, n, indent);
+    bool last = i + 1 == p->e->n;
+    if (!p->local[i] && !(p->text[i].len > LINE && !last && expr_node_arity(n))) continue;
+    sb_printf(b, "%*sconst %s %s%u = ", (int)indent, "", expr_register_ctype(n->type), p->prefix, i);
+    sb_str(b, p->text[i]);
+    sb_puts(b, ";\n");
+    p->text[i] = arena_printf(p->c->arena, "%s%u", p->prefix, i);
+  }
+}
+
+Str expr_print_result(ExprPrinter *p) { return p->text[p->e->n - 1]; }
+
+bool expr_indices_narrow(const Program *p, const Access *a, size_t n, const Dim *const *extent, uint32_t n_axes) {
+  int64_t e, s;
+  for (uint32_t j = 0; j < n_axes; j++)
+    if (!dim_is_const(extent[j], &e) || e > INT32_MAX / 2) return false;
+  for (size_t k = 0; k < n; k++) {
+    int64_t last;
+    if (a[k].n_indirect || !dim_is_const(a[k].offset, &last)) return false;
+    last = last < 0 ? -last : last;
+    for (uint32_t j = 0; j < n_axes; j++) {
+      if (!dim_is_const(a[k].stride[j], &s) || !dim_is_const(extent[j], &e)) return false;
+      if (!i64_mul(s < 0 ? -s : s, e, &s) || !i64_add(last, s, &last)) return false;
+    }
+    if (last > INT32_MAX / 2) return false;
+  }
+  (void)p;
+  return true;
+}

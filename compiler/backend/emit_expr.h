@@ -1,0 +1,47 @@
+/* The expression printer: scalar expressions as C, shared by nests and epilogues. Every printed function is a row of
+ * scalar.def or a conversion of runtime-lite. */
+#ifndef CASTNET_EMIT_EXPR_H
+#define CASTNET_EMIT_EXPR_H
+
+#include "backend/emit.h"
+
+/* A point of a printed domain: loops i0.. around, each node printed at the depth where all it depends on is known. */
+typedef struct ExprPrinter {
+  EmitCtx *c;
+  const Expr *e;
+  uint32_t n_axes;
+  const Str *coords;      /* [n_axes] text of each coordinate: "i0", "(r1 + l)" */
+  /* Text of operand k's element: given (post, epilogue) or from an access. */
+  const Str *given;       /* [n_operands] or NULL entries (len 0): then by access */
+  const Access *accesses; /* by operand */
+  const Str *pointers;    /* by operand: "x0" */
+  const char *prefix;     /* of locals: "t" */
+  bool wide;              /* 64-bit index arithmetic */
+  unsigned *depth;        /* [e->n] loops that the node depends on, outermost first: 0 none */
+  Str *text;              /* [e->n] */
+  bool *local;            /* [e->n] declared already */
+  bool may_fail;          /* set when an indirect index is printed */
+} ExprPrinter;
+
+/* Computes depths and which nodes become locals. */
+ExprPrinter expr_printer(EmitCtx *c, const Expr *e, uint32_t n_axes, const Str *coords, const Access *accesses, const Str *pointers,
+                         const Str *given, const char *prefix, bool wide);
+/* Declares, at `indent`, the locals of all nodes of that depth. */
+void expr_print_depth(ExprPrinter *p, StrBuf *b, unsigned depth, unsigned indent);
+/* The result's text; all depths must have been printed. */
+Str expr_print_result(ExprPrinter *p);
+/* The index of an access at the current point, e.g. "i0 * 784 + i1". Indirect terms refer to nodes of the printer. */
+Str expr_print_index(ExprPrinter *p, const Access *a);
+/* Declares the checked indirect places of an access (a store): text of its nodes must be known. */
+void expr_print_checks(ExprPrinter *p, StrBuf *b, const Access *a, unsigned indent);
+/* Element text of a tensor's storage as its register type, and the statement that stores a register value. */
+Str expr_load_text(EmitCtx *c, DType storage, Str pointer, Str index);
+Str expr_store_text(EmitCtx *c, DType storage, Str pointer, Str index, Str value);
+const char *expr_register_ctype(DType t);
+Str expr_const_text(EmitCtx *c, DType type, uint64_t bits);
+/* cn_<fn>_<dtype>(args) or its infix form. */
+Str expr_fn_text(EmitCtx *c, ScalarFn fn, DType type, const Str *args);
+/* Constants and coefficients all known, and every flat index below 2^31. */
+bool expr_indices_narrow(const Program *p, const Access *a, size_t n, const Dim *const *extent, uint32_t n_axes);
+
+#endif

@@ -1,0 +1,366 @@
+/* Nests as loops. Four shapes: a map; a reduction whose innermost axis is reduced, in lanes that are joined by a fixed tree; a
+ * reduction over strips of an outer axis; a scan or scatter, in order. */
+#include "backend/emit_expr.h"
+#include "backend/emit_steps.h"
+
+enum { LANES = 16, STRIP = 64 };
+
+typedef struct NestPrinter {
+  EmitCtx *c;
+  const Program *p;
+  const Nest *n;
+  StrBuf *b;
+  bool wide;           /* int64_t loops, else int32_t */
+  Str coords[MAX_RANK];
+  Str *load_pointers, *post_pointers;
+  Str store_pointer;
+  uint32_t outer;      /* axes that are not reduced */
+  bool may_fail;
+} NestPrinter;
+
+static const char *index_type(const NestPrinter *p) { return p->wide ? "int64_t" : "int32_t"; }
+
+static void open_loop(NestPrinter *p, uint32_t axis, unsigned indent) {
+  StrBuf *b = p->b;
+  sb_printf(b, "%*sfor (%s i%u = 0; i%u < ", (int)indent, "", index_type(p), axis, axis);
+  emit_dim(p->c, b, p->n->extent[axis]);
+  sb_printf(b, "; i%u++) {\n", axis);
+}
+
+static void close_loop(NestPrinter *p, unsigned indent) { sb_printf(p->b, "%*s}\n", (int)indent, ""); }
+
+static ExprPrinter map_printer(NestPrinter *p) {
+  return expr_printer(p->c, &p->n->map, p->n->n_axes, p->coords, p->n->loads, p->load_pointers, NULL, "t", p->wide);
+}
+
+static void store(NestPrinter *p, ExprPrinter *e, Str value, unsigned indent) {
+  DType t = p->p->tensors.data[p->n->store.tensor].dtype;
+  Str s = expr_store_text(p->c, t, p->store_pointer, expr_print_index(e, &p->n->store), value);
+  sb_printf(p->b, "%*s", (int)indent, "");
+  sb_str(p->b, s);
+  sb_putc(p->b, '\n');
+}
+
+/* ---- map -------------------------------------------------------------------------------------------------------------------- */
+static void print_map(NestPrinter *p) {
+  ExprPrinter e = map_printer(p);
+  unsigned indent = 2;
+  expr_print_depth(&e, p->b, 0, indent);
+  for (uint32_t j = 0; j < p->n->n_axes; j++, indent += 2) {
+    open_loop(p, j, indent);
+    expr_print_depth(&e, p->b, j + 1, indent + 2);
+  }
+  store(p, &e, expr_print_result(&e), indent);
+  for (uint32_t j = 0; j < p->n->n_axes; j++) close_loop(p, indent -= 2);
+  p->may_fail |= e.may_fail;
+}
+
+/* ---- reductions ----------------------------------------------------------------------------------------------------------------- */
+static Str combine(NestPrinter *p, Str a, Str b) {
+  Str args[2] = {a, b};
+  return expr_fn_text(p->c, reduce_combiner(p->n->reduce), p->n->acc, args);
+}
+
+/* Prints what follows a reduction at its outer point: post over `acc`, then the store. */
+static void finish(NestPrinter *p, Str acc, const Str *coords, unsigned indent) {
+  const Nest *n = p->n;
+  Str *given = NEW_ARRAY(p->c->arena, Str, n->n_post_loads + 1), *pointers = NEW_ARRAY(p->c->arena, Str, n->n_post_loads + 1);
+  Access *accesses = NEW_ARRAY(p->c->arena, Access, n->n_post_loads + 1);
+  given[0] = acc;
+  for (uint32_t k = 0; k < n->n_post_loads; k++) {
+    pointers[k + 1] = p->post_pointers[k];
+    accesses[k + 1] = n->post_loads[k];
+  }
+  ExprPrinter e = expr_printer(p->c, &n->post, p->outer, coords, accesses, pointers, given, "u", p->wide);
+  for (unsigned d = 0; d <= p->outer; d++) expr_print_depth(&e, p->b, d, indent);
+  store(p, &e, expr_print_result(&e), indent);
+  p->may_fail |= e.may_fail;
+}
+
+static void declare_acc(NestPrinter *p, const char *array, unsigned indent) {
+  Str zero = expr_const_text(p->c, p->n->acc, reduce_identity(p->n->reduce, p->n->acc));
+  sb_printf(p->b, "%*s%s acc%s = %.*s;\n", (int)indent, "", expr_register_ctype(p->n->acc), array, STR_ARG(zero));
+}
+
+/* Opens loops [from, to), printing what becomes known in each. */
+static unsigned open_loops(NestPrinter *p, ExprPrinter *e, uint32_t from, uint32_t to, unsigned indent) {
+  for (uint32_t j = from; j < to; j++, indent += 2) {
+    open_loop(p, j, indent);
+    expr_print_depth(e, p->b, j + 1, indent + 2);
+  }
+  return indent;
+}
+
+static unsigned close_loops(NestPrinter *p, uint32_t n, unsigned indent) {
+  for (uint32_t j = 0; j < n; j++) close_loop(p, indent -= 2);
+  return indent;
+}
+
+static void reduce_plain(NestPrinter *p) {
+  const Nest *n = p->n;
+  ExprPrinter e = map_printer(p);
+  expr_print_depth(&e, p->b, 0, 2);
+  unsigned indent = open_loops(p, &e, 0, p->outer, 2);
+  declare_acc(p, "", indent);
+  unsigned inner = open_loops(p, &e, p->outer, n->n_axes, indent);
+  sb_printf(p->b, "%*sacc = ", (int)inner, "");
+  sb_str(p->b, combine(p, STR("acc"), expr_print_result(&e)));
+  sb_puts(p->b, ";\n");
+  (void)close_loops(p, n->n_reduce, inner);
+  finish(p, STR("acc"), p->coords, indent);
+  (void)close_loops(p, p->outer, indent);
+  p->may_fail |= e.may_fail;
+}
+
+/* acc[l] combined with the expression at coordinate `base + l` of the last axis, for l below `count`. */
+static void lane_loop(NestPrinter *p, ExprPrinter *e, const char *count, unsigned indent) {
+  StrBuf *b = p->b;
+  sb_printf(b, "%*sfor (int l = 0; l < %s; l++) {\n", (int)indent, "", count);
+  expr_print_depth(e, b, p->n->n_axes, indent + 2);
+  sb_printf(b, "%*sacc[l] = ", (int)indent + 2, "");
+  sb_str(b, combine(p, STR("acc[l]"), expr_print_result(e)));
+  sb_printf(b, ";\n%*s}\n", (int)indent, "");
+}
+
+/* The innermost axis is reduced: LANES partial results, joined by halving. */
+static void reduce_lanes(NestPrinter *p) {
+  const Nest *n = p->n;
+  StrBuf *b = p->b, size = sb_new(p->c->arena);
+  uint32_t last = n->n_axes - 1;
+  emit_dim(p->c, &size, n->extent[last]);
+  p->coords[last] = arena_printf(p->c->arena, "(i%u + l)", last);
+  ExprPrinter e = map_printer(p);
+  expr_print_depth(&e, b, 0, 2);
+  unsigned indent = open_loops(p, &e, 0, p->outer, 2);
+  Str zero = expr_const_text(p->c, n->acc, reduce_identity(n->reduce, n->acc));
+  sb_printf(b, "%*s%s acc[%d];\n", (int)indent, "", expr_register_ctype(n->acc), LANES);
+  sb_printf(b, "%*sfor (int l = 0; l < %d; l++) acc[l] = %.*s;\n", (int)indent, "", LANES, STR_ARG(zero));
+  unsigned inner = open_loops(p, &e, p->outer, last, indent);
+  int64_t extent;
+  bool known = dim_is_const(n->extent[last], &extent);
+  sb_printf(b, "%*s%s i%u = 0;\n", (int)inner, "", index_type(p), last);
+  sb_printf(b, "%*sfor (; i%u + %d <= %s; i%u += %d) {\n", (int)inner, "", last, LANES, size.data, last, LANES);
+  lane_loop(p, &e, "16", inner + 2);
+  close_loop(p, inner);
+  if (!known || extent % LANES) {
+    Str rest = known ? arena_printf(p->c->arena, "%d", (int)(extent % LANES))
+                     : arena_printf(p->c->arena, "(int)(%s - i%u)", size.data, last);
+    lane_loop(p, &e, rest.ptr, inner);
+  }
+  (void)close_loops(p, n->n_reduce - 1, inner);
+  sb_printf(b, "%*sfor (int h = %d; h > 0; h /= 2) {\n%*sfor (int l = 0; l < h; l++) acc[l] = ", (int)indent, "", LANES / 2, (int)indent + 2, "");
+  sb_str(b, combine(p, STR("acc[l]"), STR("acc[l + h]")));
+  sb_printf(b, ";\n%*s}\n", (int)indent, "");
+  finish(p, STR("acc[0]"), p->coords, indent);
+  (void)close_loops(p, p->outer, indent);
+  p->may_fail |= e.may_fail;
+}
+
+/* The last outer axis is the contiguous one: strips of it, reduced side by side. */
+static void reduce_strips(NestPrinter *p) {
+  const Nest *n = p->n;
+  StrBuf *b = p->b, size = sb_new(p->c->arena);
+  uint32_t strip = p->outer - 1;
+  emit_dim(p->c, &size, n->extent[strip]);
+  Str plain = p->coords[strip];
+  p->coords[strip] = arena_printf(p->c->arena, "(i%u + l)", strip);
+  /* nodes of the strip's own depth are printed inside, where l is known: with everything that depends on it */
+  ExprPrinter e = map_printer(p);
+  expr_print_depth(&e, b, 0, 2);
+  unsigned indent = open_loops(p, &e, 0, strip, 2);
+  sb_printf(b, "%*sfor (%s i%u = 0; i%u < %s; i%u += %d) {\n", (int)indent, "", index_type(p), strip, strip, size.data, strip, STRIP);
+  indent += 2;
+  sb_printf(b, "%*sconst int n = %s - i%u < %d ? (int)(%s - i%u) : %d;\n", (int)indent, "", size.data, strip, STRIP, size.data, strip, STRIP);
+  Str zero = expr_const_text(p->c, n->acc, reduce_identity(n->reduce, n->acc));
+  sb_printf(b, "%*s%s acc[%d];\n", (int)indent, "", expr_register_ctype(n->acc), STRIP);
+  sb_printf(b, "%*sfor (int l = 0; l < n; l++) acc[l] = %.*s;\n", (int)indent, "", STR_ARG(zero));
+  unsigned inner = indent;
+  for (uint32_t j = p->outer; j < n->n_axes; j++, inner += 2) open_loop(p, j, inner);
+  sb_printf(b, "%*sfor (int l = 0; l < n; l++) {\n", (int)inner, "");
+  for (unsigned d = strip + 1; d <= n->n_axes; d++) expr_print_depth(&e, b, d, inner + 2);
+  sb_printf(b, "%*sacc[l] = ", (int)inner + 2, "");
+  sb_str(b, combine(p, STR("acc[l]"), expr_print_result(&e)));
+  sb_printf(b, ";\n%*s}\n", (int)inner, "");
+  inner = close_loops(p, n->n_reduce, inner);
+  sb_printf(b, "%*sfor (int l = 0; l < n; l++) {\n", (int)inner, "");
+  finish(p, STR("acc[l]"), p->coords, inner + 2);
+  close_loop(p, inner);
+  p->coords[strip] = plain;
+  (void)close_loops(p, p->outer, indent);
+  p->may_fail |= e.may_fail;
+}
+
+static void reduce_arg(NestPrinter *p) {
+  const Nest *n = p->n;
+  uint32_t last = n->n_axes - 1;
+  ExprPrinter e = map_printer(p);
+  expr_print_depth(&e, p->b, 0, 2);
+  unsigned indent = open_loops(p, &e, 0, p->outer, 2);
+  sb_printf(p->b, "%*sint64_t at = 0;\n", (int)indent, "");
+  declare_acc(p, "", indent);
+  unsigned inner = open_loops(p, &e, p->outer, n->n_axes, indent);
+  bool max = n->reduce == REDUCE_ARGMAX;
+  Str value = expr_print_result(&e), acc = STR("acc");
+  Str better = expr_fn_text(p->c, max ? (n->arg_last ? SC_ge : SC_gt) : n->arg_last ? SC_le : SC_lt, n->acc, (Str[]){STR("x"), acc});
+  sb_printf(p->b, "%*sconst %s x = %.*s;\n", (int)inner, "", expr_register_ctype(n->acc), STR_ARG(value));
+  sb_printf(p->b, "%*sif (i%u == 0 || %.*s%s) {\n", (int)inner, "", last, STR_ARG(better),
+            dtype_is_float(n->acc) ? (n->arg_last ? " || x != x" : " || (x != x && acc == acc)") : "");
+  sb_printf(p->b, "%*sacc = x;\n%*sat = i%u;\n%*s}\n", (int)inner + 2, "", (int)inner + 2, "", last, (int)inner, "");
+  (void)close_loops(p, n->n_reduce, inner);
+  finish(p, STR("at"), p->coords, indent);
+  (void)close_loops(p, p->outer, indent);
+  p->may_fail |= e.may_fail;
+}
+
+static bool unit_stride(const NestPrinter *p, uint32_t axis) { /* some load walks the axis element by element */
+  for (uint32_t k = 0; k < p->n->n_loads; k++)
+    if (dim_is(p->n->loads[k].stride[axis], 1)) return true;
+  return false;
+}
+
+static void print_reduce(NestPrinter *p) {
+  const Nest *n = p->n;
+  p->outer = n->n_axes - n->n_reduce;
+  if (n->reduce == REDUCE_ARGMAX || n->reduce == REDUCE_ARGMIN) {
+    reduce_arg(p);
+    return;
+  }
+  int64_t last = INT64_MAX, strip = INT64_MAX;
+  if (n->n_reduce) (void)dim_is_const(n->extent[n->n_axes - 1], &last);
+  if (p->outer) (void)dim_is_const(n->extent[p->outer - 1], &strip);
+  if (n->n_reduce && p->outer && unit_stride(p, p->outer - 1) && !unit_stride(p, n->n_axes - 1) && strip >= 4) reduce_strips(p);
+  else if (n->n_reduce && last >= 2 * LANES) reduce_lanes(p);
+  else reduce_plain(p);
+}
+
+/* ---- scan, scatter ------------------------------------------------------------------------------------------------------------------ */
+static void print_scan(NestPrinter *p) {
+  const Nest *n = p->n;
+  ExprPrinter e = map_printer(p);
+  expr_print_depth(&e, p->b, 0, 2);
+  unsigned indent = open_loops(p, &e, 0, n->n_axes - 1, 2);
+  Str start = expr_const_text(p->c, n->acc, n->scan_fn == SC_mul ? reduce_identity(REDUCE_PROD, n->acc) : 0);
+  sb_printf(p->b, "%*s%s acc = %.*s;\n", (int)indent, "", expr_register_ctype(n->acc), STR_ARG(start));
+  unsigned inner = open_loops(p, &e, n->n_axes - 1, n->n_axes, indent);
+  if (n->scan_exclusive) store(p, &e, STR("acc"), inner);
+  sb_printf(p->b, "%*sacc = ", (int)inner, "");
+  sb_str(p->b, expr_fn_text(p->c, n->scan_fn, n->acc, (Str[]){STR("acc"), expr_print_result(&e)}));
+  sb_puts(p->b, ";\n");
+  if (!n->scan_exclusive) store(p, &e, STR("acc"), inner);
+  (void)close_loops(p, n->n_axes, inner);
+  p->may_fail |= e.may_fail;
+}
+
+static void print_scatter(NestPrinter *p) {
+  const Nest *n = p->n;
+  ExprPrinter e = map_printer(p);
+  expr_print_depth(&e, p->b, 0, 2);
+  unsigned indent = open_loops(p, &e, 0, n->n_axes, 2);
+  expr_print_checks(&e, p->b, &n->store, indent);
+  Str value = expr_print_result(&e);
+  if (n->scatter != SCATTER_SET) {
+    DType t = p->p->tensors.data[n->store.tensor].dtype;
+    Str old = expr_load_text(p->c, t, p->store_pointer, expr_print_index(&e, &n->store));
+    value = expr_fn_text(p->c, scatter_combiner(n->scatter), t, (Str[]){old, value});
+  }
+  store(p, &e, value, indent);
+  (void)close_loops(p, n->n_axes, indent);
+  p->may_fail |= e.may_fail;
+}
+
+/* ---- the step ------------------------------------------------------------------------------------------------------------------------- */
+static void add_access_symbols(EmitCtx *c, SymbolSet *s, const Access *a, uint32_t n_axes) {
+  emit_symbols_add(c, s, a->offset);
+  for (uint32_t j = 0; j < n_axes; j++) emit_symbols_add(c, s, a->stride[j]);
+  for (uint32_t k = 0; k < a->n_indirect; k++) {
+    emit_symbols_add(c, s, a->indirect[k].stride);
+    emit_symbols_add(c, s, a->indirect[k].bound);
+  }
+}
+
+void emit_access_symbols(EmitCtx *c, SymbolSet *s, const Access *a, uint32_t n, uint32_t n_axes) {
+  for (uint32_t k = 0; k < n; k++) add_access_symbols(c, s, &a[k], n_axes);
+}
+
+void emit_expr_symbols(EmitCtx *c, SymbolSet *s, const Expr *e) {
+  for (uint32_t i = 0; i < e->n; i++)
+    if (e->nodes[i].kind == EXPR_DIM) emit_symbols_add(c, s, e->nodes[i].dim);
+}
+
+static SymbolSet nest_symbols(EmitCtx *c, const Nest *n) {
+  SymbolSet s = emit_symbols_new(c);
+  uint32_t outer = n->mode == NEST_REDUCE ? n->n_axes - n->n_reduce : n->n_axes;
+  for (uint32_t j = 0; j < n->n_axes; j++) emit_symbols_add(c, &s, n->extent[j]);
+  emit_access_symbols(c, &s, n->loads, n->n_loads, n->n_axes);
+  emit_access_symbols(c, &s, n->post_loads, n->n_post_loads, outer);
+  emit_access_symbols(c, &s, &n->store, 1, outer);
+  emit_expr_symbols(c, &s, &n->map);
+  emit_expr_symbols(c, &s, &n->post);
+  return s;
+}
+
+/* Pointer parameters, one a tensor, in order of first use. Returns the name for a tensor, adding it if new. */
+Str emit_param(EmitParams *ps, uint32_t tensor) {
+  for (uint32_t k = 0; k < ps->tensors.n; k++)
+    if (ps->tensors.data[k] == tensor) return arena_printf(ps->c->arena, "x%u", k);
+  vec_push(ps->c->arena, ps->tensors, tensor);
+  return arena_printf(ps->c->arena, "x%zu", ps->tensors.n - 1);
+}
+
+static uint32_t storage_of(const Program *p, uint32_t tensor) {
+  uint32_t buffer = p->tensors.data[tensor].buffer;
+  while (p->buffers.data[buffer].alias_of != NO_BUFFER) buffer = p->buffers.data[buffer].alias_of;
+  return buffer;
+}
+
+void emit_params_text(EmitParams *ps, uint32_t out, StrBuf *params, StrBuf *args) {
+  EmitCtx *c = ps->c;
+  bool shared = false;
+  for (uint32_t k = 0; k < ps->tensors.n; k++)
+    shared = shared || storage_of(c->program, ps->tensors.data[k]) == storage_of(c->program, out);
+  const char *restrict_word = shared ? "" : "restrict ";
+  for (uint32_t k = 0; k < ps->tensors.n; k++) {
+    sb_printf(params, "const %s *%sx%u, ", emit_ctype(c, ps->tensors.data[k]), restrict_word, k);
+    emit_pointer(c, args, ps->tensors.data[k], false);
+    sb_puts(args, ", ");
+  }
+  sb_printf(params, "%s *%sy", emit_ctype(c, out), restrict_word);
+  emit_pointer(c, args, out, true);
+}
+
+static bool narrow(const Program *p, const Nest *n) {
+  uint32_t outer = n->mode == NEST_REDUCE ? n->n_axes - n->n_reduce : n->n_axes;
+  return expr_indices_narrow(p, n->loads, n->n_loads, n->extent, n->n_axes) &&
+         expr_indices_narrow(p, n->post_loads, n->n_post_loads, n->extent, outer) &&
+         expr_indices_narrow(p, &n->store, 1, n->extent, outer);
+}
+
+
+bool emit_nest(EmitCtx *c, const Step *s) {
+  const Nest *n = s->attr;
+  StrBuf body = sb_new(c->arena), params = sb_new(c->arena), args = sb_new(c->arena);
+  EmitParams ps = {.c = c};
+  NestPrinter p = {.c = c, .p = c->program, .n = n, .b = &body, .outer = n->n_axes, .wide = !narrow(c->program, n)};
+  p.load_pointers = NEW_ARRAY(c->arena, Str, n->n_loads);
+  p.post_pointers = NEW_ARRAY(c->arena, Str, n->n_post_loads);
+  for (uint32_t j = 0; j < n->n_axes; j++) p.coords[j] = arena_printf(c->arena, "i%u", j);
+  for (uint32_t k = 0; k < n->n_loads; k++) p.load_pointers[k] = emit_param(&ps, n->loads[k].tensor);
+  for (uint32_t k = 0; k < n->n_post_loads; k++) p.post_pointers[k] = emit_param(&ps, n->post_loads[k].tensor);
+  p.store_pointer = STR("y");
+  switch (n->mode) {
+    case NEST_MAP: print_map(&p); break;
+    case NEST_REDUCE: print_reduce(&p); break;
+    case NEST_SCAN: print_scan(&p); break;
+    case NEST_SCATTER: print_scatter(&p); break;
+  }
+  SymbolSet symbols = nest_symbols(c, n);
+  emit_params_text(&ps, s->out[0], &params, &args);
+  emit_symbol_params(c, &params, &symbols);
+  emit_symbol_args(c, &args, &symbols);
+  StrBuf rest = sb_new(c->arena), comment = sb_new(c->arena);
+  emit_describe(c, &comment, s->out[0]);
+  sb_printf(&rest, "(%s) {\n%s%s}\n", params.data, body.data, p.may_fail ? "  return CASTNET_OK;\n" : "");
+  Str name = emit_function(c, s, p.may_fail ? "int" : "void", sb_view(&comment), sb_view(&rest));
+  emit_call(c, s, name, p.may_fail, sb_view(&args));
+  return true;
+}

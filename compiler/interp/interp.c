@@ -1,0 +1,90 @@
+#include "interp/interp_private.h"
+
+InterpStatus interp_dim(Interp *in, const Dim *d, int64_t *ret) { return dim_eval(d, in->symbols, ret) ? INTERP_OK : INTERP_ERR_DIM; }
+
+static size_t element_size(DType t) { return dtype_rows[t].kind == KIND_X ? sizeof(Str) : dtype_host_size(t); }
+
+static InterpStatus allocate(Interp *in, int64_t n, DType t, unsigned char **ret) {
+  size_t bytes;
+  if (n < 0 || !size_mul((size_t)n, element_size(t), &bytes)) return INTERP_ERR_DIM;
+  in->spent += bytes;
+  if (in->budget && (bytes > in->budget || in->spent > in->budget)) return INTERP_ERR_BUDGET;
+  *ret = arena_array(in->a, bytes + 1, 1);
+  return INTERP_OK;
+}
+
+InterpStatus interp_buffer(Interp *in, uint32_t buffer, unsigned char **ret) {
+  const Buffer *b = &in->p->buffers.data[buffer];
+  if (!in->data[buffer]) {
+    int64_t n;
+    InterpStatus st = INTERP_OK;
+    if (b->kind == BUF_CONST) {
+      in->data[buffer] = (unsigned char *)(uintptr_t)tensor_host_elements(in->a, b->data);
+    } else {
+      st = interp_dim(in, dim_upper(in->p->dims, b->n), &n);
+      if (st == INTERP_OK) st = allocate(in, n, b->dtype, &in->data[buffer]);
+    }
+    if (st != INTERP_OK) return st;
+  }
+  *ret = in->data[buffer];
+  return INTERP_OK;
+}
+
+InterpStatus interp_tensor(Interp *in, uint32_t tensor, unsigned char **ret) {
+  const PTensor *t = &in->p->tensors.data[tensor];
+  int64_t offset;
+  InterpStatus st = interp_buffer(in, t->buffer, ret);
+  if (st == INTERP_OK) st = interp_dim(in, t->offset, &offset);
+  if (st == INTERP_OK) *ret += offset * (int64_t)element_size(t->dtype);
+  return st;
+}
+
+/* Symbols of input dimensions get their values, other dimensions are compared. */
+static InterpStatus bind_inputs(Interp *in, const HostTensor *inputs) {
+  for (int pass = 0; pass < 2; pass++) {
+    for (size_t i = 0; i < in->p->inputs.n; i++) {
+      const PTensor *t = &in->p->tensors.data[in->p->inputs.data[i]];
+      if (inputs[i].rank != t->rank) return INTERP_ERR_DIM;
+      for (uint32_t a = 0; a < t->rank; a++) {
+        const Dim *d = t->dims[a];
+        int64_t v = inputs[i].dims[a], want;
+        if (pass == 0 && d->kind == DIM_SYMBOL) in->symbols[d->symbol.index] = v;
+        if (pass == 1 && (interp_dim(in, d, &want) != INTERP_OK || want != v)) return INTERP_ERR_DIM;
+      }
+      in->data[t->buffer] = inputs[i].data;
+    }
+  }
+  return INTERP_OK;
+}
+
+static InterpStatus run_step(Interp *in, const Step *s) {
+  switch (s->kind) {
+    case STEP_NEST: return interp_nest(in, s->attr);
+    case STEP_CONTRACT: return interp_contract(in, s);
+    case STEP_CONV: return interp_conv(in, s);
+    case STEP_POOL: return interp_pool(in, s);
+    default: return INTERP_UNSUPPORTED;
+  }
+}
+
+InterpStatus interp_run(Arena *a, const Program *p, const HostTensor *inputs, HostTensor *ret_out, uint64_t budget) {
+  Interp *in = NEW(a, Interp);
+  in->a = a;
+  in->p = p;
+  in->budget = budget;
+  in->symbols = NEW_ARRAY(a, int64_t, p->dims->symbols.n);
+  in->data = NEW_ARRAY(a, unsigned char *, p->buffers.n);
+  InterpStatus st = bind_inputs(in, inputs);
+  for (size_t i = 0; i < p->main.steps.n && st == INTERP_OK; i++) st = run_step(in, &p->main.steps.data[i]);
+  for (size_t i = 0; i < p->outputs.n && st == INTERP_OK; i++) {
+    const ProgramOutput *o = &p->outputs.data[i];
+    HostTensor *r = &ret_out[i];
+    unsigned char *data;
+    r->dtype = o->type.dtype;
+    r->rank = o->type.rank;
+    for (uint32_t d = 0; d < o->type.rank && st == INTERP_OK; d++) st = interp_dim(in, o->type.dims[d], &r->dims[d]);
+    if (st == INTERP_OK) st = interp_tensor(in, o->tensor, &data);
+    if (st == INTERP_OK) r->data = data;
+  }
+  return st;
+}

@@ -1,0 +1,60 @@
+/* Shared by the files of the interpreter. */
+#ifndef CASTNET_INTERP_PRIVATE_H
+#define CASTNET_INTERP_PRIVATE_H
+
+#include "interp/interp.h"
+
+enum { STRIP = 256 };
+
+typedef struct Interp {
+  Arena *a;
+  const Program *p;
+  int64_t *symbols;     /* by symbol index */
+  unsigned char **data; /* by buffer; NULL until written */
+  uint64_t budget, spent;
+} Interp;
+
+typedef struct Interval { /* an access as numbers */
+  unsigned char *base;
+  size_t size; /* of an element */
+  DType dtype;
+  int64_t offset, stride[MAX_RANK];
+  const IndirectTerm *indirect;
+  uint32_t n_indirect;
+  int64_t ind_stride[MAX_RANK], ind_bound[MAX_RANK];
+} Interval;
+
+InterpStatus interp_dim(Interp *in, const Dim *d, int64_t *ret);
+/* Storage of a tensor's buffer, allocated at first use within the budget. */
+InterpStatus interp_buffer(Interp *in, uint32_t buffer, unsigned char **ret);
+InterpStatus interp_access(Interp *in, const Access *a, uint32_t n_axes, Interval *ret);
+/* The first element of a tensor's window. */
+InterpStatus interp_tensor(Interp *in, uint32_t tensor, unsigned char **ret);
+
+/* One evaluation of an expression over `n` <= STRIP points that differ in the last of n_axes coordinates. */
+typedef struct StripEval {
+  Interp *in;
+  const Expr *e;
+  uint32_t n_axes;
+  Interval *loads; /* by operand */
+  const void **given; /* by operand: a strip of compute values instead of a load, or NULL */
+  void **strips;   /* [e->n] of STRIP compute elements */
+} StripEval;
+InterpStatus strip_new(Interp *in, const Expr *e, uint32_t n_axes, const Access *loads, uint32_t n_loads, uint32_t first, StripEval *ret);
+InterpStatus strip_run(StripEval *s, const int64_t *point, size_t n);
+/* Stores n compute values along the last axis (stride 0 axes allowed) through an access. */
+InterpStatus strip_store(StripEval *s, const Interval *to, const int64_t *point, uint32_t n_axes, const void *values, size_t n);
+
+/* Element l of the strip: set, or combined with what is there. */
+InterpStatus strip_update(StripEval *s, const Interval *to, const int64_t *point, uint32_t n_axes, size_t l, ScatterKind kind,
+                          const void *value);
+/* Compute values as an operation at type t leaves them: narrow floats rounded, sub-byte integers wrapped. */
+void strip_round(DType t, void *values, size_t n);
+
+InterpStatus interp_nest(Interp *in, const Nest *n);
+InterpStatus interp_contract(Interp *in, const Step *s);
+InterpStatus interp_conv(Interp *in, const Step *s);
+InterpStatus interp_pool(Interp *in, const Step *s);
+InterpStatus interp_epilogue(Interp *in, const Epilogue *e, uint32_t out);
+
+#endif

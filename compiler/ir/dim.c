@@ -1,0 +1,604 @@
+#include "ir/dim.h"
+
+#include <stdio.h>
+
+enum { MAX_TERMS = 128, MAX_FACTORS = 16, MAX_DEPTH = 200 };
+
+/* ---- construction: every Dim passes through intern ------------------------------------------------------------------- */
+static unsigned dim_depth(const Dim *d);
+
+static const Dim *intern(DimCtx *c, const Dim *proto, const void *key, size_t key_len) {
+  Str k = {key, key_len};
+  const Dim *found = map_get(&c->table, k);
+  if (found) return found;
+  Dim *d = NEW(c->arena, Dim);
+  *d = *proto;
+  d->id = c->n_dims++;
+  map_put(&c->table, arena_str(c->arena, k), d);
+  return d;
+}
+
+DimCtx *dim_ctx_new(Arena *a) {
+  DimCtx *c = NEW(a, DimCtx);
+  c->arena = a;
+  c->table = map_new(a);
+  c->bad = intern(c, &(Dim){.kind = DIM_BAD, .lo = 0, .hi = INT64_MAX}, "bad", 3);
+  c->zero = dim_const(c, 0);
+  c->one = dim_const(c, 1);
+  return c;
+}
+
+const Dim *dim_const(DimCtx *c, int64_t v) {
+  char key[1 + sizeof v] = {'c'};
+  memcpy(key + 1, &v, sizeof v);
+  return intern(c, &(Dim){.kind = DIM_CONST, .lo = v, .hi = v, .value = v}, key, sizeof key);
+}
+
+static Str symbol_key(DimCtx *c, Str name) { return arena_printf(c->arena, "s%.*s", (int)name.len, name.ptr); }
+
+const Dim *dim_symbol(DimCtx *c, Str name, int64_t lo, int64_t hi, DimOrigin origin) {
+  Str key = symbol_key(c, name);
+  const Dim *found = map_get(&c->table, key);
+  if (found) return found;
+  Dim proto = {.kind = DIM_SYMBOL, .lo = lo, .hi = hi};
+  proto.symbol.name = arena_str(c->arena, name);
+  proto.symbol.index = (uint32_t)c->symbols.n;
+  proto.symbol.origin = origin;
+  const Dim *d = intern(c, &proto, key.ptr, key.len);
+  vec_push(c->arena, c->symbols, d);
+  return d;
+}
+
+const Dim *dim_symbol_find(const DimCtx *c, Str name) {
+  for (size_t i = 0; i < c->symbols.n; i++)
+    if (str_eq(c->symbols.data[i]->symbol.name, name)) return c->symbols.data[i];
+  return NULL;
+}
+
+void dim_symbol_set_bound(const Dim *symbol, const Dim *bound) {
+  Dim *d = (Dim *)(uintptr_t)symbol; /* symbols are completed once, right after their creation */
+  d->symbol.bound = bound;
+  if (bound && bound->hi < d->hi) d->hi = bound->hi;
+}
+
+/* ---- ranges: saturating interval arithmetic ---------------------------------------------------------------------------- */
+static int64_t sat_add(int64_t a, int64_t b) {
+  int64_t r;
+  if (i64_add(a, b, &r)) return r;
+  return a < 0 ? INT64_MIN : INT64_MAX;
+}
+
+static int64_t sat_mul(int64_t a, int64_t b) {
+  int64_t r;
+  if (i64_mul(a, b, &r)) return r;
+  return (a < 0) == (b < 0) ? INT64_MAX : INT64_MIN;
+}
+
+static void range_mul(int64_t *lo, int64_t *hi, int64_t blo, int64_t bhi) {
+  int64_t p[4] = {sat_mul(*lo, blo), sat_mul(*lo, bhi), sat_mul(*hi, blo), sat_mul(*hi, bhi)};
+  *lo = *hi = p[0];
+  for (int i = 1; i < 4; i++) {
+    if (p[i] < *lo) *lo = p[i];
+    if (p[i] > *hi) *hi = p[i];
+  }
+}
+
+static void terms_range(const DimTerm *t, size_t n, int64_t *ret_lo, int64_t *ret_hi) {
+  int64_t lo = 0, hi = 0;
+  for (size_t i = 0; i < n; i++) {
+    int64_t tlo = t[i].coef, thi = t[i].coef;
+    for (uint32_t f = 0; f < t[i].n_factors; f++) range_mul(&tlo, &thi, t[i].factors[f]->lo, t[i].factors[f]->hi);
+    lo = sat_add(lo, tlo);
+    hi = sat_add(hi, thi);
+  }
+  *ret_lo = lo;
+  *ret_hi = hi;
+}
+
+/* ---- polynomials ------------------------------------------------------------------------------------------------------- */
+typedef struct Terms {
+  DimTerm t[MAX_TERMS];
+  size_t n;
+  bool bad;
+} Terms;
+
+static int term_cmp(const DimTerm *a, const DimTerm *b) { /* by factors: higher degree first, then ids */
+  if (a->n_factors != b->n_factors) return a->n_factors > b->n_factors ? -1 : 1;
+  for (uint32_t i = 0; i < a->n_factors; i++)
+    if (a->factors[i]->id != b->factors[i]->id) return a->factors[i]->id < b->factors[i]->id ? -1 : 1;
+  return 0;
+}
+
+static void terms_add(Terms *s, DimTerm t) { /* keeps order; merges equal monomials */
+  if (t.coef == 0 || s->bad) return;
+  size_t i = 0;
+  while (i < s->n && term_cmp(&s->t[i], &t) < 0) i++;
+  if (i < s->n && term_cmp(&s->t[i], &t) == 0) {
+    if (!i64_add(s->t[i].coef, t.coef, &s->t[i].coef)) s->bad = true;
+    if (s->t[i].coef == 0) {
+      memmove(&s->t[i], &s->t[i + 1], (s->n - i - 1) * sizeof t);
+      s->n--;
+    }
+    return;
+  }
+  if (s->n == MAX_TERMS) {
+    s->bad = true;
+    return;
+  }
+  memmove(&s->t[i + 1], &s->t[i], (s->n - i) * sizeof t);
+  s->t[i] = t;
+  s->n++;
+}
+
+static void terms_of(DimCtx *c, const Dim *d, Terms *s) {
+  s->n = 0;
+  s->bad = false;
+  if (d->kind == DIM_CONST) {
+    terms_add(s, (DimTerm){.coef = d->value});
+  } else if (d->kind == DIM_POLY) {
+    memcpy(s->t, d->poly.terms, d->poly.n_terms * sizeof(DimTerm));
+    s->n = d->poly.n_terms;
+  } else {
+    const Dim **f = NEW(c->arena, const Dim *);
+    f[0] = d;
+    terms_add(s, (DimTerm){1, 1, f});
+  }
+}
+
+static const Dim *terms_dim(DimCtx *c, const Terms *s) {
+  if (s->bad) return c->bad;
+  if (s->n == 0) return c->zero;
+  if (s->n == 1 && s->t[0].n_factors == 0) return dim_const(c, s->t[0].coef);
+  if (s->n == 1 && s->t[0].n_factors == 1 && s->t[0].coef == 1) return s->t[0].factors[0];
+  StrBuf key = sb_new(c->arena);
+  sb_putc(&key, 'p');
+  for (size_t i = 0; i < s->n; i++) {
+    sb_put(&key, (const char *)&s->t[i].coef, sizeof s->t[i].coef);
+    sb_put(&key, (const char *)&s->t[i].n_factors, sizeof s->t[i].n_factors);
+    for (uint32_t f = 0; f < s->t[i].n_factors; f++) sb_put(&key, (const char *)&s->t[i].factors[f]->id, sizeof(uint32_t));
+  }
+  Dim proto = {.kind = DIM_POLY};
+  proto.poly.n_terms = (uint32_t)s->n;
+  proto.poly.terms = arena_dup(c->arena, s->t, s->n * sizeof(DimTerm));
+  terms_range(s->t, s->n, &proto.lo, &proto.hi);
+  return intern(c, &proto, key.data, key.len);
+}
+
+static bool term_mul(DimCtx *c, const DimTerm *a, const DimTerm *b, DimTerm *ret) {
+  if (a->n_factors + b->n_factors > MAX_FACTORS || !i64_mul(a->coef, b->coef, &ret->coef)) return false;
+  ret->n_factors = a->n_factors + b->n_factors;
+  const Dim **f = NEW_ARRAY(c->arena, const Dim *, ret->n_factors);
+  uint32_t i = 0, j = 0, k = 0;
+  while (i < a->n_factors || j < b->n_factors)
+    f[k++] = j == b->n_factors || (i < a->n_factors && a->factors[i]->id <= b->factors[j]->id) ? a->factors[i++] : b->factors[j++];
+  ret->factors = f;
+  return true;
+}
+
+/* a / b when b's monomial divides a's exactly. */
+static bool term_div(DimCtx *c, const DimTerm *a, const DimTerm *b, DimTerm *ret) {
+  if (a->coef == INT64_MIN || a->coef % b->coef != 0 || a->n_factors < b->n_factors) return false;
+  const Dim **f = NEW_ARRAY(c->arena, const Dim *, a->n_factors);
+  uint32_t j = 0, k = 0;
+  for (uint32_t i = 0; i < a->n_factors; i++) {
+    if (j < b->n_factors && a->factors[i] == b->factors[j]) j++;
+    else f[k++] = a->factors[i];
+  }
+  if (j != b->n_factors) return false;
+  *ret = (DimTerm){a->coef / b->coef, k, f};
+  return true;
+}
+
+static bool any_bad(const Dim *a, const Dim *b) { return a->kind == DIM_BAD || b->kind == DIM_BAD; }
+
+static const Dim *add_scaled(DimCtx *c, const Dim *a, const Dim *b, int64_t scale) {
+  if (any_bad(a, b)) return c->bad;
+  Terms s, t;
+  terms_of(c, a, &s);
+  terms_of(c, b, &t);
+  for (size_t i = 0; i < t.n; i++) {
+    DimTerm x = t.t[i];
+    if (!i64_mul(x.coef, scale, &x.coef)) s.bad = true;
+    terms_add(&s, x);
+  }
+  return terms_dim(c, &s);
+}
+
+const Dim *dim_add(DimCtx *c, const Dim *a, const Dim *b) { return add_scaled(c, a, b, 1); }
+const Dim *dim_sub(DimCtx *c, const Dim *a, const Dim *b) { return add_scaled(c, a, b, -1); }
+
+const Dim *dim_mul(DimCtx *c, const Dim *a, const Dim *b) {
+  if (any_bad(a, b)) return c->bad;
+  Terms s, t, r = {.n = 0};
+  terms_of(c, a, &s);
+  terms_of(c, b, &t);
+  for (size_t i = 0; i < s.n; i++) {
+    for (size_t j = 0; j < t.n && !r.bad; j++) {
+      DimTerm x;
+      if (term_mul(c, &s.t[i], &t.t[j], &x)) terms_add(&r, x);
+      else r.bad = true;
+    }
+  }
+  return terms_dim(c, &r);
+}
+
+const Dim *dim_product(DimCtx *c, const Dim *const *d, size_t n) {
+  for (size_t i = 0; i < n; i++)
+    if (dim_is(d[i], 0)) return c->zero; /* an empty tensor, however large its other dimensions */
+  const Dim *p = c->one;
+  for (size_t i = 0; i < n; i++) p = dim_mul(c, p, d[i]);
+  return p;
+}
+
+/* ---- division ------------------------------------------------------------------------------------------------------------ */
+static const Dim *pair(DimCtx *c, DimKind kind, const Dim *a, const Dim *b, int64_t lo, int64_t hi) {
+  if (dim_depth(a) >= MAX_DEPTH || dim_depth(b) >= MAX_DEPTH) return c->bad;
+  char key[1 + 2 * sizeof(uint32_t)] = {(char)('A' + (int)kind)};
+  memcpy(key + 1, &a->id, sizeof a->id);
+  memcpy(key + 1 + sizeof a->id, &b->id, sizeof b->id);
+  Dim proto = {.kind = kind, .lo = lo, .hi = hi};
+  proto.pair.a = a;
+  proto.pair.b = b;
+  return intern(c, &proto, key, sizeof key);
+}
+
+static unsigned dim_depth(const Dim *d) {
+  unsigned deepest = 0;
+  if (d->kind == DIM_POLY) {
+    for (uint32_t i = 0; i < d->poly.n_terms; i++)
+      for (uint32_t f = 0; f < d->poly.terms[i].n_factors; f++) {
+        unsigned n = dim_depth(d->poly.terms[i].factors[f]);
+        if (n > deepest) deepest = n;
+      }
+    return deepest;
+  }
+  if (d->kind < DIM_FLOORDIV || d->kind == DIM_BAD) return 0;
+  unsigned x = dim_depth(d->pair.a), y = dim_depth(d->pair.b);
+  return 1 + (x > y ? x : y);
+}
+
+/* Polynomial long division; NULL unless b divides a exactly. */
+static const Dim *exact_div(DimCtx *c, const Dim *a, const Dim *b) {
+  Terms t;
+  terms_of(c, b, &t);
+  const Dim *q = c->zero;
+  for (int round = 0; round < 32; round++) {
+    if (dim_is(a, 0)) return q;
+    Terms s;
+    terms_of(c, a, &s);
+    DimTerm x;
+    if (!term_div(c, &s.t[0], &t.t[0], &x)) return NULL;
+    Terms one = {.n = 0};
+    terms_add(&one, x);
+    const Dim *step = terms_dim(c, &one);
+    q = dim_add(c, q, step);
+    a = dim_sub(c, a, dim_mul(c, step, b));
+    if (any_bad(a, q)) return NULL;
+  }
+  return NULL;
+}
+
+/* Splits a by a constant n > 0 into n * q + r with r without terms that n divides. */
+static void split_by(DimCtx *c, const Dim *a, int64_t n, const Dim **ret_q, const Dim **ret_r) {
+  Terms s, q = {.n = 0}, r = {.n = 0};
+  terms_of(c, a, &s);
+  for (size_t i = 0; i < s.n; i++) {
+    int64_t whole = i64_floordiv(s.t[i].coef, n), rest = i64_floormod(s.t[i].coef, n);
+    bool constant = s.t[i].n_factors == 0;
+    if (rest == 0 || constant) terms_add(&q, (DimTerm){whole, s.t[i].n_factors, s.t[i].factors});
+    if (rest != 0) terms_add(&r, (DimTerm){constant ? rest : s.t[i].coef, s.t[i].n_factors, s.t[i].factors});
+  }
+  *ret_q = terms_dim(c, &q);
+  *ret_r = terms_dim(c, &r);
+}
+
+/* floor((floor(p/m) + rest) / n) = floor((p + m*rest) / (m*n)): keeps chains of strided layers flat. NULL if not of that form. */
+static const Dim *merge_floordiv(DimCtx *c, const Dim *a, int64_t n) {
+  Terms s;
+  terms_of(c, a, &s);
+  for (size_t i = 0; i < s.n; i++) {
+    const Dim *f = s.t[i].n_factors == 1 ? s.t[i].factors[0] : NULL;
+    int64_t m, mn;
+    if (!f || s.t[i].coef != 1 || f->kind != DIM_FLOORDIV || !dim_is_const(f->pair.b, &m) || m <= 0 || !i64_mul(m, n, &mn)) continue;
+    const Dim *rest = dim_sub(c, a, f);
+    return dim_floordiv(c, dim_add(c, f->pair.a, dim_mulc(c, rest, m)), dim_const(c, mn));
+  }
+  return NULL;
+}
+
+const Dim *dim_floordiv(DimCtx *c, const Dim *a, const Dim *b) {
+  if (any_bad(a, b) || dim_is(b, 0)) return c->bad;
+  int64_t x, n;
+  if (dim_is_const(b, &n) && dim_is_const(a, &x)) return dim_const(c, i64_floordiv(x, n));
+  const Dim *exact = exact_div(c, a, b);
+  if (exact) return exact;
+  if (dim_is_const(b, &n) && n > 0) {
+    const Dim *q, *r;
+    split_by(c, a, n, &q, &r);
+    if (r->lo >= 0 && r->hi < n) return q;
+    if (!dim_is(q, 0)) return dim_add(c, q, dim_floordiv(c, r, b));
+    const Dim *merged = merge_floordiv(c, a, n);
+    if (merged) return merged;
+    return pair(c, DIM_FLOORDIV, a, b, i64_floordiv(a->lo, n), a->hi == INT64_MAX ? INT64_MAX : i64_floordiv(a->hi, n));
+  }
+  int64_t lo = a->lo >= 0 && b->lo >= 0 ? 0 : INT64_MIN, hi = a->lo >= 0 && b->lo >= 0 ? a->hi : INT64_MAX;
+  return pair(c, DIM_FLOORDIV, a, b, lo, hi);
+}
+
+const Dim *dim_ceildiv(DimCtx *c, const Dim *a, const Dim *b) {
+  const Dim *bm1 = dim_addc(c, b, -1);
+  return dim_floordiv(c, dim_add(c, a, bm1), b);
+}
+
+const Dim *dim_mod(DimCtx *c, const Dim *a, const Dim *b) {
+  if (any_bad(a, b) || dim_is(b, 0)) return c->bad;
+  int64_t x, n;
+  if (dim_is_const(b, &n) && dim_is_const(a, &x)) return dim_const(c, i64_floormod(x, n));
+  if (exact_div(c, a, b)) return c->zero;
+  if (dim_is_const(b, &n) && n > 0) {
+    const Dim *q, *r;
+    split_by(c, a, n, &q, &r);
+    if (r->lo >= 0 && r->hi < n) return r;
+    return pair(c, DIM_MOD, r, b, 0, n - 1);
+  }
+  if (a->lo >= 0 && dim_lt(c, a, b) == 1) return a;
+  return pair(c, DIM_MOD, a, b, b->lo >= 0 ? 0 : INT64_MIN, b->hi);
+}
+
+/* ---- comparison, extremes -------------------------------------------------------------------------------------------------- */
+int dim_eq(DimCtx *c, const Dim *a, const Dim *b) {
+  if (any_bad(a, b)) return -1;
+  if (a == b) return 1;
+  const Dim *d = dim_sub(c, a, b);
+  if (dim_is_bad(d)) return -1;
+  return d->lo > 0 || d->hi < 0 ? 0 : -1;
+}
+
+int dim_le(DimCtx *c, const Dim *a, const Dim *b) {
+  if (any_bad(a, b)) return -1;
+  const Dim *d = dim_sub(c, b, a);
+  if (dim_is_bad(d)) return -1;
+  return d->lo >= 0 ? 1 : d->hi < 0 ? 0 : -1;
+}
+
+int dim_lt(DimCtx *c, const Dim *a, const Dim *b) { return dim_le(c, dim_addc(c, a, 1), b); }
+
+static const Dim *extreme(DimCtx *c, DimKind kind, const Dim *a, const Dim *b) {
+  if (any_bad(a, b)) return c->bad;
+  int le = dim_le(c, a, b);
+  if (le == 1) return kind == DIM_MIN ? a : b;
+  if (le == 0) return kind == DIM_MIN ? b : a;
+  if (dim_le(c, b, a) == 1) return kind == DIM_MIN ? b : a;
+  if (a->id > b->id) {
+    const Dim *t = a;
+    a = b;
+    b = t;
+  }
+  bool min = kind == DIM_MIN;
+  int64_t lo = (a->lo < b->lo) == min ? a->lo : b->lo, hi = (a->hi < b->hi) == min ? a->hi : b->hi;
+  return pair(c, kind, a, b, lo, hi);
+}
+
+const Dim *dim_min(DimCtx *c, const Dim *a, const Dim *b) { return extreme(c, DIM_MIN, a, b); }
+const Dim *dim_max(DimCtx *c, const Dim *a, const Dim *b) { return extreme(c, DIM_MAX, a, b); }
+
+/* ---- bounds, evaluation ------------------------------------------------------------------------------------------------------ */
+/* Monotone in its data symbols when every coefficient that reaches one is positive; else the numeric range answers. */
+const Dim *dim_upper(DimCtx *c, const Dim *d) {
+  switch (d->kind) {
+    case DIM_SYMBOL:
+      if (d->symbol.origin == DIM_FROM_INPUT) return d;
+      return d->symbol.bound ? dim_upper(c, d->symbol.bound) : d->hi < INT64_MAX ? dim_const(c, d->hi) : d;
+    case DIM_POLY: {
+      const Dim *sum = c->zero;
+      for (uint32_t i = 0; i < d->poly.n_terms; i++) {
+        const DimTerm *t = &d->poly.terms[i];
+        const Dim *p = dim_const(c, t->coef);
+        for (uint32_t f = 0; f < t->n_factors; f++) {
+          const Dim *x = t->factors[f], *up = dim_upper(c, x);
+          if (up != x && t->coef < 0) up = x->lo > INT64_MIN ? dim_const(c, x->lo) : x;
+          p = dim_mul(c, p, up);
+        }
+        sum = dim_add(c, sum, p);
+      }
+      return sum;
+    }
+    case DIM_FLOORDIV:
+      return d->pair.b->kind == DIM_CONST ? dim_floordiv(c, dim_upper(c, d->pair.a), d->pair.b) : d;
+    case DIM_MIN: return dim_min(c, dim_upper(c, d->pair.a), dim_upper(c, d->pair.b));
+    case DIM_MAX: return dim_max(c, dim_upper(c, d->pair.a), dim_upper(c, d->pair.b));
+    default: return d;
+  }
+}
+
+static bool term_eval(const DimTerm *t, const int64_t *symbols, int64_t *ret) {
+  *ret = t->coef;
+  for (uint32_t f = 0; f < t->n_factors; f++) {
+    int64_t v;
+    if (!dim_eval(t->factors[f], symbols, &v) || !i64_mul(*ret, v, ret)) return false;
+  }
+  return true;
+}
+
+bool dim_eval(const Dim *d, const int64_t *symbols, int64_t *ret) {
+  int64_t a, b;
+  switch (d->kind) {
+    case DIM_CONST: *ret = d->value; return true;
+    case DIM_SYMBOL: *ret = symbols[d->symbol.index]; return true;
+    case DIM_POLY:
+      *ret = 0;
+      for (uint32_t i = 0; i < d->poly.n_terms; i++)
+        if (!term_eval(&d->poly.terms[i], symbols, &a) || !i64_add(*ret, a, ret)) return false;
+      return true;
+    case DIM_BAD: return false;
+    default: break;
+  }
+  if (!dim_eval(d->pair.a, symbols, &a) || !dim_eval(d->pair.b, symbols, &b)) return false;
+  switch (d->kind) {
+    case DIM_FLOORDIV:
+      if (b == 0) return false;
+      *ret = i64_floordiv(a, b);
+      return true;
+    case DIM_MOD:
+      if (b == 0) return false;
+      *ret = i64_floormod(a, b);
+      return true;
+    case DIM_MIN: *ret = a < b ? a : b; return true;
+    default: *ret = a > b ? a : b; return true;
+  }
+}
+
+void dim_each_symbol(const Dim *d, void (*f)(void *user, const Dim *symbol), void *user) {
+  switch (d->kind) {
+    case DIM_CONST:
+    case DIM_BAD: return;
+    case DIM_SYMBOL: f(user, d); return;
+    case DIM_POLY:
+      for (uint32_t i = 0; i < d->poly.n_terms; i++)
+        for (uint32_t k = 0; k < d->poly.terms[i].n_factors; k++) dim_each_symbol(d->poly.terms[i].factors[k], f, user);
+      return;
+    default: dim_each_symbol(d->pair.a, f, user); dim_each_symbol(d->pair.b, f, user);
+  }
+}
+
+/* ---- text ---------------------------------------------------------------------------------------------------------------------- */
+static const char *const pair_names[] = {[DIM_FLOORDIV] = "floordiv", [DIM_MOD] = "mod", [DIM_MIN] = "min", [DIM_MAX] = "max"};
+
+static void symbol_print(StrBuf *b, Str name) { /* bare when an identifier, else quoted */
+  bool bare = name.len > 0;
+  for (size_t i = 0; i < name.len; i++) {
+    char ch = name.ptr[i];
+    bare = bare && (ch == '_' || (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (i && ch >= '0' && ch <= '9'));
+  }
+  for (int k = DIM_FLOORDIV; k <= DIM_MAX; k++) bare = bare && !str_is(name, pair_names[k]);
+  if (bare) {
+    sb_str(b, name);
+    return;
+  }
+  sb_putc(b, '"');
+  sb_escaped(b, name, SIZE_MAX);
+  sb_putc(b, '"');
+}
+
+void dim_print(StrBuf *b, const Dim *d) {
+  switch (d->kind) {
+    case DIM_CONST: sb_printf(b, "%lld", (long long)d->value); return;
+    case DIM_SYMBOL: symbol_print(b, d->symbol.name); return;
+    case DIM_BAD: sb_puts(b, "bad"); return;
+    case DIM_POLY: break;
+    default:
+      sb_printf(b, "%s(", pair_names[d->kind]);
+      dim_print(b, d->pair.a);
+      sb_puts(b, ", ");
+      dim_print(b, d->pair.b);
+      sb_putc(b, ')');
+      return;
+  }
+  for (uint32_t i = 0; i < d->poly.n_terms; i++) {
+    const DimTerm *t = &d->poly.terms[i];
+    if (i) sb_puts(b, t->coef < 0 ? " - " : " + ");
+    int64_t coef = i && t->coef < 0 && t->coef != INT64_MIN ? -t->coef : t->coef;
+    bool show = coef != 1 || t->n_factors == 0;
+    if (show) sb_printf(b, "%lld", (long long)coef);
+    for (uint32_t f = 0; f < t->n_factors; f++) {
+      if (f || show) sb_putc(b, '*');
+      dim_print(b, t->factors[f]);
+    }
+  }
+}
+
+/* Recursive descent over `sum := product (('+'|'-') product)*`, `product := atom ('*' atom)*`. */
+typedef struct Parser {
+  DimCtx *c;
+  Str s;
+  int depth;
+} Parser;
+
+static const Dim *parse_sum(Parser *p);
+
+static void skip(Parser *p) {
+  while (p->s.len && *p->s.ptr == ' ') p->s.ptr++, p->s.len--;
+}
+
+static bool accept(Parser *p, char ch) {
+  skip(p);
+  if (!p->s.len || *p->s.ptr != ch) return false;
+  p->s.ptr++, p->s.len--;
+  return true;
+}
+
+static const Dim *parse_number(Parser *p) {
+  uint64_t v = 0;
+  bool neg = accept(p, '-');
+  if (!p->s.len || *p->s.ptr < '0' || *p->s.ptr > '9') return NULL;
+  while (p->s.len && *p->s.ptr >= '0' && *p->s.ptr <= '9') {
+    if (__builtin_mul_overflow(v, 10u, &v) || __builtin_add_overflow(v, (uint64_t)(*p->s.ptr - '0'), &v)) return NULL;
+    p->s.ptr++, p->s.len--;
+  }
+  if (v > (uint64_t)INT64_MAX + neg) return NULL;
+  return dim_const(p->c, neg ? (int64_t)(0 - v) : (int64_t)v);
+}
+
+static Str parse_word(Parser *p) {
+  Str w = {p->s.ptr, 0};
+  if (accept(p, '"')) { /* quoted names hold no escapes when read back: only printable names round-trip */
+    w.ptr = p->s.ptr;
+    while (p->s.len && *p->s.ptr != '"') p->s.ptr++, p->s.len--, w.len++;
+    (void)accept(p, '"');
+    return w;
+  }
+  while (p->s.len) {
+    char ch = *p->s.ptr;
+    if (!(ch == '_' || (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (w.len && ch >= '0' && ch <= '9'))) break;
+    p->s.ptr++, p->s.len--, w.len++;
+  }
+  return w;
+}
+
+static const Dim *parse_atom(Parser *p) {
+  skip(p);
+  if (!p->s.len) return NULL;
+  if (*p->s.ptr == '-' || (*p->s.ptr >= '0' && *p->s.ptr <= '9')) return parse_number(p);
+  if (accept(p, '(')) {
+    const Dim *d = parse_sum(p);
+    return accept(p, ')') ? d : NULL;
+  }
+  Str w = parse_word(p);
+  for (int k = DIM_FLOORDIV; k <= DIM_MAX; k++) {
+    if (!str_is(w, pair_names[k]) || !accept(p, '(')) continue;
+    const Dim *a = parse_sum(p);
+    const Dim *b = a && accept(p, ',') ? parse_sum(p) : NULL;
+    if (!b || !accept(p, ')')) return NULL;
+    return k == DIM_FLOORDIV ? dim_floordiv(p->c, a, b) : k == DIM_MOD ? dim_mod(p->c, a, b) : k == DIM_MIN ? dim_min(p->c, a, b) : dim_max(p->c, a, b);
+  }
+  return dim_symbol_find(p->c, w);
+}
+
+static const Dim *parse_product(Parser *p) {
+  const Dim *d = parse_atom(p);
+  while (d && accept(p, '*')) {
+    const Dim *e = parse_atom(p);
+    d = e ? dim_mul(p->c, d, e) : NULL;
+  }
+  return d;
+}
+
+static const Dim *parse_sum(Parser *p) {
+  if (p->depth++ > MAX_DEPTH) return NULL;
+  const Dim *d = parse_product(p);
+  for (;;) {
+    bool minus = d && accept(p, '-');
+    if (!d || (!minus && !accept(p, '+'))) break;
+    const Dim *e = parse_product(p);
+    d = !e ? NULL : minus ? dim_sub(p->c, d, e) : dim_add(p->c, d, e);
+  }
+  p->depth--;
+  return d;
+}
+
+const Dim *dim_parse(DimCtx *c, Str *text) {
+  Parser p = {c, *text, 0};
+  const Dim *d = parse_sum(&p);
+  if (d) *text = p.s;
+  return d;
+}

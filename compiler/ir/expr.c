@@ -1,0 +1,187 @@
+#include "ir/expr.h"
+
+/* ---- node sharing: linear search backwards over a short window, since equal nodes arise close together ---------------------- */
+static bool node_same(const ExprNode *a, const ExprNode *b) {
+  if (a->kind != b->kind || a->type != b->type) return false;
+  switch (a->kind) {
+    case EXPR_INPUT: return a->operand == b->operand;
+    case EXPR_CONST: return a->bits == b->bits;
+    case EXPR_DIM: return a->dim == b->dim;
+    case EXPR_INDEX: return a->axis == b->axis;
+    case EXPR_FN: return a->fn == b->fn && memcmp(a->args, b->args, sizeof a->args) == 0;
+    case EXPR_CAST: return a->args[0] == b->args[0] && a->saturate == b->saturate;
+  }
+  return false;
+}
+
+enum { SHARE_WINDOW = 256 };
+
+/* Appends; shares an equal node unless it is the last one asked for as a result: the result is always the last node. */
+static uint32_t expr_append(Arena *a, Expr *e, ExprNode n) {
+  if (e->n == e->cap) {
+    uint32_t cap = e->cap ? e->cap * 2 : 4;
+    ExprNode *grown = NEW_ARRAY(a, ExprNode, cap);
+    if (e->n) memcpy(grown, e->nodes, e->n * sizeof *grown);
+    e->nodes = grown;
+    e->cap = cap;
+  }
+  e->nodes[e->n] = n;
+  return e->n++;
+}
+
+uint32_t expr_push(Arena *a, Expr *e, ExprNode n) {
+  uint32_t floor = e->n > SHARE_WINDOW ? e->n - SHARE_WINDOW : 0;
+  for (uint32_t i = e->n; i-- > floor;)
+    if (node_same(&e->nodes[i], &n)) return i;
+  return expr_append(a, e, n);
+}
+
+uint32_t expr_input(Arena *a, Expr *e, uint32_t operand, DType type) {
+  return expr_push(a, e, (ExprNode){.kind = EXPR_INPUT, .type = type, .operand = operand});
+}
+
+uint32_t expr_const_bits(Arena *a, Expr *e, DType type, uint64_t bits) {
+  return expr_push(a, e, (ExprNode){.kind = EXPR_CONST, .type = type, .bits = bits});
+}
+
+uint32_t expr_const_f(Arena *a, Expr *e, DType type, double v) {
+  union { double d; uint64_t u; } w = {.d = v};
+  if (type == DT_f64) return expr_const_bits(a, e, type, w.u);
+  float f = 0;
+  cast_eval_strip(DT_f64, DT_f32, true, &v, &f, 1);
+  if (type != DT_f32) { /* rounded to the narrower type, held as f32 */
+    uint16_t narrow = 0;
+    cast_eval_strip(DT_f32, type, true, &f, &narrow, 1);
+    cast_eval_strip(type, DT_f32, true, &narrow, &f, 1);
+  }
+  uint32_t bits;
+  memcpy(&bits, &f, sizeof bits);
+  return expr_const_bits(a, e, type, bits);
+}
+
+uint32_t expr_const_i(Arena *a, Expr *e, DType type, int64_t v) {
+  unsigned bits = dtype_rows[dtype_compute(type)].bits;
+  uint64_t u = (uint64_t)v;
+  if (dtype_rows[type].kind == KIND_B) u = v != 0;
+  else if (bits < 64) u &= ((uint64_t)1 << bits) - 1;
+  return expr_const_bits(a, e, type, u);
+}
+
+uint32_t expr_dim(Arena *a, Expr *e, const Dim *d) {
+  int64_t v;
+  if (dim_is_const(d, &v)) return expr_const_i(a, e, DT_s64, v);
+  return expr_push(a, e, (ExprNode){.kind = EXPR_DIM, .type = DT_s64, .dim = d});
+}
+
+uint32_t expr_index(Arena *a, Expr *e, uint32_t axis) {
+  return expr_push(a, e, (ExprNode){.kind = EXPR_INDEX, .type = DT_s64, .axis = axis});
+}
+
+/* f16 and its like keep their own name as the type of the result: computed in f32, rounded after. */
+static DType fn_result(ScalarFn fn, DType type) {
+  DType compute = dtype_compute(type), r = scalar_result(fn, compute);
+  return r == compute ? type : r;
+}
+
+static uint32_t expr_fn(Arena *a, Expr *e, ScalarFn fn, const uint32_t *args) {
+  ExprNode n = {.kind = EXPR_FN, .fn = fn};
+  for (int i = 0; i < scalar_rows[fn].arity; i++) n.args[i] = args[i];
+  n.type = fn_result(fn, e->nodes[args[scalar_rows[fn].arity - 1]].type);
+  return expr_push(a, e, n);
+}
+
+uint32_t expr_fn1(Arena *a, Expr *e, ScalarFn fn, uint32_t x) { return expr_fn(a, e, fn, (uint32_t[]){x}); }
+uint32_t expr_fn2(Arena *a, Expr *e, ScalarFn fn, uint32_t x, uint32_t y) { return expr_fn(a, e, fn, (uint32_t[]){x, y}); }
+uint32_t expr_fn3(Arena *a, Expr *e, ScalarFn fn, uint32_t x, uint32_t y, uint32_t z) {
+  return expr_fn(a, e, fn, (uint32_t[]){x, y, z});
+}
+
+uint32_t expr_cast(Arena *a, Expr *e, DType to, bool saturate, uint32_t x) {
+  if (e->nodes[x].type == to) return x;
+  return expr_push(a, e, (ExprNode){.kind = EXPR_CAST, .type = to, .saturate = saturate, .args = {x}});
+}
+
+unsigned expr_node_arity(const ExprNode *n) {
+  return n->kind == EXPR_FN ? (unsigned)scalar_rows[n->fn].arity : n->kind == EXPR_CAST ? 1 : 0;
+}
+
+uint32_t expr_inline(Arena *a, Expr *dst, const Expr *src, const uint32_t *inputs) {
+  uint32_t *map = NEW_ARRAY(a, uint32_t, src->n);
+  for (uint32_t i = 0; i < src->n; i++) {
+    ExprNode n = src->nodes[i];
+    if (n.kind == EXPR_INPUT) {
+      map[i] = inputs[n.operand];
+      continue;
+    }
+    for (unsigned k = 0; k < expr_node_arity(&n); k++) n.args[k] = map[n.args[k]];
+    map[i] = expr_push(a, dst, n);
+  }
+  return map[src->n - 1];
+}
+
+void expr_set_result(Arena *a, Expr *e, uint32_t node) {
+  if (node == e->n - 1) return;
+  ExprNode n = e->nodes[node];
+  (void)expr_append(a, e, n);
+}
+
+/* ---- text ------------------------------------------------------------------------------------------------------------------ */
+static void const_print(StrBuf *b, const ExprNode *n) {
+  DType t = dtype_compute(n->type);
+  sb_printf(b, "%s ", dtype_name(n->type));
+  if (t == DT_f32) {
+    uint32_t u = (uint32_t)n->bits;
+    float f;
+    memcpy(&f, &u, sizeof f);
+    sb_printf(b, "%.9g", (double)f);
+  } else if (t == DT_f64) {
+    double f;
+    memcpy(&f, &n->bits, sizeof f);
+    sb_printf(b, "%.17g", f);
+  } else if (dtype_rows[t].kind == KIND_S) {
+    unsigned shift = 64 - dtype_rows[t].bits;
+    sb_printf(b, "%lld", (long long)((int64_t)(n->bits << shift) >> shift));
+  } else {
+    sb_printf(b, "%llu", (unsigned long long)n->bits);
+  }
+}
+
+/* Nodes used more than once are printed once, as `%i = ...;` ahead of the result. */
+static void node_print(StrBuf *b, const Expr *e, uint32_t i, const uint8_t *uses, bool definition) {
+  const ExprNode *n = &e->nodes[i];
+  if (!definition && uses[i] > 1 && expr_node_arity(n)) {
+    sb_printf(b, "%%%u", i);
+    return;
+  }
+  switch (n->kind) {
+    case EXPR_INPUT: sb_printf(b, "x%u", n->operand); return;
+    case EXPR_CONST: const_print(b, n); return;
+    case EXPR_DIM:
+      sb_puts(b, "dim(");
+      dim_print(b, n->dim);
+      sb_putc(b, ')');
+      return;
+    case EXPR_INDEX: sb_printf(b, "i%u", n->axis); return;
+    case EXPR_FN: sb_printf(b, "%s(", scalar_rows[n->fn].name); break;
+    case EXPR_CAST: sb_printf(b, "%s%s(", dtype_name(n->type), n->saturate ? "" : "!"); break;
+  }
+  for (unsigned k = 0; k < expr_node_arity(n); k++) {
+    if (k) sb_puts(b, ", ");
+    node_print(b, e, n->args[k], uses, false);
+  }
+  sb_putc(b, ')');
+}
+
+void expr_print(StrBuf *b, const Expr *e) {
+  uint8_t *uses = NEW_ARRAY(b->arena, uint8_t, e->n + 1);
+  for (uint32_t i = 0; i < e->n; i++)
+    for (unsigned k = 0; k < expr_node_arity(&e->nodes[i]); k++)
+      if (uses[e->nodes[i].args[k]] < 2) uses[e->nodes[i].args[k]]++;
+  for (uint32_t i = 0; i + 1 < e->n; i++) {
+    if (uses[i] < 2 || !expr_node_arity(&e->nodes[i])) continue;
+    sb_printf(b, "%%%u = ", i);
+    node_print(b, e, i, uses, true);
+    sb_puts(b, "; ");
+  }
+  if (e->n) node_print(b, e, e->n - 1, uses, true);
+}

@@ -1,0 +1,154 @@
+#include "ir/ir.h"
+
+const char *const op_names[OP_COUNT] = {
+#define OP(name, attr) #name,
+#include "ir/op.def"
+#undef OP
+};
+
+Ir *ir_new(Arena *a, Diags *d) {
+  Ir *ir = NEW(a, Ir);
+  ir->arena = a;
+  ir->diags = d;
+  ir->dims = dim_ctx_new(a);
+  ir->main = graph_new(ir, NULL);
+  return ir;
+}
+
+Graph *graph_new(Ir *ir, Graph *parent) {
+  Graph *g = NEW(ir->arena, Graph);
+  g->ir = ir;
+  g->parent = parent;
+  return g;
+}
+
+static Value *value_new(Ir *ir, Type type, Str name) {
+  Value *v = NEW(ir->arena, Value);
+  v->id = ir->n_values++;
+  v->type = type;
+  v->name = name;
+  return v;
+}
+
+Value *graph_add_value(Graph *g, Type type, Str name) {
+  Value *v = value_new(g->ir, type, name);
+  v->graph = g;
+  return v;
+}
+
+Value *ir_add_const(Ir *ir, Type type, const Tensor *data, Str name) {
+  Value *v = value_new(ir, type, name);
+  v->data = data;
+  v->graph = ir->main;
+  vec_push(ir->arena, ir->constants, v);
+  return v;
+}
+
+Node *graph_add_node(Graph *g, Op op, Value *const *in, size_t n_in, const Type *out_types, size_t n_out, const void *attr,
+                     DiagPlace src) {
+  Arena *a = g->ir->arena;
+  Node *n = NEW(a, Node);
+  n->op = op;
+  n->graph = g;
+  n->attr = attr;
+  n->src = src;
+  n->n_in = (uint32_t)n_in;
+  n->in = arena_dup(a, in, n_in * sizeof *in);
+  n->n_out = (uint32_t)n_out;
+  n->out = NEW_ARRAY(a, Value *, n_out);
+  for (uint32_t i = 0; i < n_out; i++) {
+    n->out[i] = graph_add_value(g, out_types[i], (Str){0});
+    n->out[i]->def = n;
+    n->out[i]->def_index = i;
+  }
+  vec_push(a, g->nodes, n);
+  return n;
+}
+
+bool ir_require_eq(Ir *ir, const Dim *a, const Dim *b) {
+  int eq = dim_eq(ir->dims, a, b);
+  if (eq >= 0) return eq == 1;
+  if (dim_is_bad(a) || dim_is_bad(b)) return false;
+  for (size_t i = 0; i < ir->n_checks; i++)
+    if ((ir->checks[i].a == a && ir->checks[i].b == b) || (ir->checks[i].a == b && ir->checks[i].b == a)) return true;
+  if (ir->n_checks == ir->cap_checks) ir->checks = vec_grow(ir->arena, ir->checks, &ir->cap_checks, sizeof *ir->checks);
+  ir->checks[ir->n_checks++] = (struct IrDimCheck){a, b};
+  return true;
+}
+
+Type type_tensor(Ir *ir, DType t, uint32_t rank, const Dim *const *dims) {
+  return (Type){.kind = TYPE_TENSOR, .dtype = t, .rank = rank, .dims = arena_dup(ir->arena, dims, rank * sizeof *dims)};
+}
+
+bool type_same(const Type *a, const Type *b) {
+  if (a->kind != b->kind) return false;
+  switch (a->kind) {
+    case TYPE_TENSOR:
+      return a->dtype == b->dtype && a->rank == b->rank &&
+             (a->rank == 0 || memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0);
+    case TYPE_MAP: return a->dtype == b->dtype && a->key == b->key;
+    default: return type_same(a->elem, b->elem);
+  }
+}
+
+const Dim *type_count(Ir *ir, const Type *t) { return dim_product(ir->dims, t->dims, t->rank); }
+
+static bool host_is_little(void) {
+  const uint16_t one = 1;
+  unsigned char low;
+  memcpy(&low, &one, 1);
+  return low == 1;
+}
+
+/* Whole-byte elements between little-endian and host order: the same bytes on a little-endian host, else reversed. A
+ * complex number is two parts. */
+static void swap_elements(DType t, size_t n, const unsigned char *in, unsigned char *out) {
+  size_t size = dtype_rows[t].bits / 8, parts = dtype_rows[t].kind == KIND_C ? 2 : 1;
+  if (host_is_little() || size == 1) {
+    if (n) memcpy(out, in, n * size);
+    return;
+  }
+  size /= parts;
+  for (size_t i = 0; i < n * parts; i++)
+    for (size_t k = 0; k < size; k++) out[i * size + k] = in[i * size + size - 1 - k];
+}
+
+const void *tensor_host_elements(Arena *a, const Tensor *t) {
+  if (dtype_rows[t->dtype].kind == KIND_X) return t->strings;
+  unsigned bits = dtype_rows[t->dtype].bits;
+  unsigned char *out = arena_array(a, t->n, dtype_host_size(t->dtype));
+  const unsigned char *in = t->bytes;
+  if (bits >= 8) {
+    swap_elements(t->dtype, t->n, in, out);
+    return out;
+  }
+  unsigned per = 8 / bits, mask = (1u << bits) - 1;
+  for (size_t i = 0; i < t->n; i++) {
+    unsigned v = (unsigned)in[i / per] >> (i % per * bits) & mask;
+    if (dtype_rows[t->dtype].kind == KIND_S && v >> (bits - 1)) v |= ~mask;
+    out[i] = (unsigned char)v;
+  }
+  return out;
+}
+
+const Tensor *tensor_from_host(Arena *a, DType t, size_t n, const void *elements) {
+  Tensor *r = NEW(a, Tensor);
+  r->dtype = t;
+  r->n = n;
+  if (dtype_rows[t].kind == KIND_X) {
+    r->strings = elements;
+    return r;
+  }
+  unsigned bits = dtype_rows[t].bits;
+  if (!dtype_bytes(t, n, &r->n_bytes)) door_leave(arena_door(a), DOOR_MEMORY, "out of memory (constant)");
+  unsigned char *out = arena_array(a, r->n_bytes, 1);
+  if (bits >= 8) {
+    swap_elements(t, n, elements, out);
+  } else {
+    unsigned per = 8 / bits, mask = (1u << bits) - 1;
+    for (size_t i = 0; i < n; i++)
+      out[i / per] = (unsigned char)(out[i / per] | (((const unsigned char *)elements)[i] & mask) << (i % per * bits));
+  }
+  r->bytes = out;
+  return r;
+}

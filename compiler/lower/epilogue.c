@@ -1,0 +1,89 @@
+/* Epilogues: element-wise work fused behind the kernel step that made an operand. */
+#include "lower/lower_private.h"
+
+enum { MAX_EPILOGUE_NODES = 64 };
+
+static Epilogue *epilogue_of(Step *s) { /* NULL: the step cannot do more */
+  if (s->kind == STEP_CONTRACT) return &((ContractStep *)(uintptr_t)s->attr)->epilogue;
+  if (s->kind == STEP_CONV) return &((ConvStep *)(uintptr_t)s->attr)->epilogue;
+  return NULL;
+}
+
+/* True if every tensor that v loads is stored before step `step` runs, none of them being `self`. */
+static bool ready_before(const Lower *l, const Virt *v, int32_t step, uint32_t self) {
+  for (uint32_t k = 0; k < v->n_loads; k++) {
+    uint32_t t = v->loads[k].tensor;
+    if (t == self || l->step_of.data[t] >= step || v->loads[k].indirect) return false;
+  }
+  return true;
+}
+
+static bool fusable(Lower *l, const Node *n, const Virt *const *operands, uint32_t k) {
+  const Type *type = &n->out[0]->type;
+  uint32_t t = virt_plain_tensor(l->p, operands[k]);
+  if (t == NO_TENSOR || l->slots[n->in[k]->id].uses != 1 || l->step_of.data[t] < 0) return false;
+  const PTensor *pt = &l->p->tensors.data[t];
+  if (l->p->buffers.data[pt->buffer].kind != BUF_ARENA || pt->rank != type->rank) return false;
+  if (pt->rank && memcmp(pt->dims, type->dims, pt->rank * sizeof *pt->dims) != 0) return false;
+  Step *s = &l->p->main.steps.data[l->step_of.data[t]];
+  if (s->n_out != 1 || s->out[0] != t || !epilogue_of(s)) return false;
+  for (uint32_t i = 0; i < n->n_in; i++)
+    if (i != k && !ready_before(l, operands[i], l->step_of.data[t], t)) return false;
+  return true;
+}
+
+/* Nodes of v behind e's, load i of v being operand first + i of e; returns the result's node. */
+static uint32_t append_nodes(Lower *l, Expr *e, const Virt *v, uint32_t first) {
+  uint32_t *map = NEW_ARRAY(l->a, uint32_t, v->expr.n);
+  for (uint32_t i = 0; i < v->expr.n; i++) {
+    ExprNode x = v->expr.nodes[i];
+    if (x.kind == EXPR_INPUT) x.operand += first;
+    for (unsigned j = 0; j < expr_node_arity(&x); j++) x.args[j] = map[x.args[j]];
+    map[i] = expr_push(l->a, e, x);
+  }
+  return map[v->expr.n - 1];
+}
+
+/* The step's epilogue followed by n's expression; false when it would grow too large. */
+static bool extend(Lower *l, const Node *n, const Virt *const *operands, uint32_t k, Step *s, Epilogue *ret) {
+  const Epilogue *old = epilogue_of(s);
+  Expr e = {arena_dup(l->a, old->expr.nodes, old->expr.n * sizeof(ExprNode)), old->expr.n, old->expr.n};
+  uint32_t rank = n->out[0]->type.rank, n_loads = old->n_loads;
+  uint32_t *roots = NEW_ARRAY(l->a, uint32_t, n->n_in);
+  Access *loads = NEW_ARRAY(l->a, Access, VIRT_MAX_LOADS);
+  memcpy(loads, old->loads, old->n_loads * sizeof *loads);
+  roots[k] = e.n ? e.n - 1 : expr_input(l->a, &e, 0, l->p->tensors.data[s->out[0]].dtype);
+  for (uint32_t i = 0; i < n->n_in; i++) {
+    if (i == k) continue;
+    if (n_loads + operands[i]->n_loads > VIRT_MAX_LOADS) return false;
+    roots[i] = append_nodes(l, &e, operands[i], 1 + n_loads);
+    for (uint32_t j = 0; j < operands[i]->n_loads; j++) loads[n_loads++] = virt_access(l->p, &operands[i]->loads[j], rank);
+  }
+  expr_set_result(l->a, &e, expr_inline(l->a, &e, &((const PointwiseAttr *)n->attr)->expr, roots));
+  *ret = (Epilogue){e, loads, n_loads};
+  return e.n <= MAX_EPILOGUE_NODES;
+}
+
+bool lower_try_epilogue(Lower *l, const Node *n, const Virt *const *operands) {
+  uint32_t k = 0;
+  while (k < n->n_in && !fusable(l, n, operands, k)) k++;
+  if (k == n->n_in) return false;
+  uint32_t stored = virt_plain_tensor(l->p, operands[k]);
+  int32_t at = l->step_of.data[stored];
+  Step *s = &l->p->main.steps.data[at];
+  Epilogue grown, *e = epilogue_of(s);
+  if (!extend(l, n, operands, k, s, &grown)) return false;
+  uint32_t added = grown.n_loads - e->n_loads;
+  uint32_t *in = NEW_ARRAY(l->a, uint32_t, s->n_in + added), *out = NEW(l->a, uint32_t);
+  memcpy(in, s->in, s->n_in * sizeof *in);
+  for (uint32_t i = 0; i < added; i++) in[s->n_in + i] = grown.loads[e->n_loads + i].tensor;
+  *e = grown;
+  s->in = in;
+  s->n_in += added;
+  s->out = out;
+  s->src = n->src;
+  out[0] = lower_result(l, n->out[0]);
+  l->step_of.data[out[0]] = at;
+  l->step_of.data[stored] = -1; /* never stored now */
+  return true;
+}

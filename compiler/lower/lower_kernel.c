@@ -1,0 +1,222 @@
+/* Steps that are kernels: products, convolution, pooling, composites and runtime functions. */
+#include "lower/lower_private.h"
+
+/* ---- products ------------------------------------------------------------------------------------------------------------------------- */
+typedef struct Group { uint32_t axes[MAX_RANK], n; } Group; /* labels of one role, in the output's order */
+
+/* One stride for several axes walked as one, or NULL. which: the operand's labels. */
+static const Dim *group_stride(Lower *l, const PTensor *t, const uint8_t *labels, const Group *g, const Dim *const *extent) {
+  DimCtx *c = l->p->dims;
+  const Dim *stride = c->one, *expect = NULL;
+  for (uint32_t i = g->n; i-- > 0;) {
+    if (dim_is(extent[g->axes[i]], 1)) continue;
+    const Dim *s = NULL;
+    for (uint32_t a = 0; a < t->rank; a++)
+      if (labels[a] == g->axes[i]) s = t->strides[a];
+    if (!s || (expect && s != expect)) return NULL;
+    if (!expect) stride = s;
+    expect = dim_mul(c, s, extent[g->axes[i]]);
+  }
+  return expect ? stride : c->one;
+}
+
+static bool has_label(const uint8_t *labels, uint32_t rank, uint8_t label) {
+  for (uint32_t a = 0; a < rank; a++)
+    if (labels[a] == label) return true;
+  return false;
+}
+
+static const Dim *group_extent(Lower *l, const Group *g, const Dim *const *extent) {
+  const Dim *d = l->p->dims->one;
+  for (uint32_t i = 0; i < g->n; i++) d = dim_mul(l->p->dims, d, extent[g->axes[i]]);
+  return d;
+}
+
+typedef struct Operand {
+  const Value *value;
+  const uint8_t *labels;
+  uint32_t tensor;
+  uint8_t order[MAX_RANK]; /* labels as stored in `tensor` */
+} Operand;
+
+/* Stores the operand with its axes in the order batch, first, second, so that each group is one stride. */
+static void reorder_operand(Lower *l, Operand *o, const Group *g[3], DiagPlace src) {
+  const Type *type = &o->value->type;
+  const Dim *dims[MAX_RANK];
+  Affine index[MAX_RANK];
+  uint32_t at = 0;
+  for (int r = 0; r < 3; r++) {
+    for (uint32_t i = 0; i < g[r]->n; i++) {
+      for (uint32_t a = 0; a < type->rank; a++) {
+        if (o->labels[a] != g[r]->axes[i]) continue;
+        const Dim **coef = NEW_ARRAY(l->a, const Dim *, type->rank);
+        for (uint32_t j = 0; j < type->rank; j++) coef[j] = j == at ? l->p->dims->one : l->p->dims->zero;
+        index[a] = (Affine){l->p->dims->zero, coef};
+        dims[at] = type->dims[a];
+        o->order[at++] = o->labels[a];
+      }
+    }
+  }
+  Virt v = virt_view(l->p, lower_virt(l, o->value), type->rank, arena_dup(l->a, index, type->rank * sizeof *index), type->rank);
+  const Dim **kept = arena_dup(l->a, dims, type->rank * sizeof *dims);
+  o->tensor = lower_temp(l, type->dtype, type->rank, kept, (Str){0});
+  lower_store(l, &v, type->rank, kept, o->tensor, src);
+}
+
+static void operand_strides(Lower *l, Operand *o, const Group *g[3], const Dim *const *extent, const Dim ***ret_batch, const Dim **ret_x,
+                            const Dim **ret_y, DiagPlace src) {
+  o->tensor = lower_window(l, o->value, src);
+  memcpy(o->order, o->labels, o->value->type.rank);
+  const PTensor *t = &l->p->tensors.data[o->tensor];
+  if (!group_stride(l, t, o->order, g[1], extent) || !group_stride(l, t, o->order, g[2], extent)) reorder_operand(l, o, g, src);
+  t = &l->p->tensors.data[o->tensor];
+  *ret_x = group_stride(l, t, o->order, g[1], extent);
+  *ret_y = group_stride(l, t, o->order, g[2], extent);
+  *ret_batch = NEW_ARRAY(l->a, const Dim *, g[0]->n);
+  for (uint32_t i = 0; i < g[0]->n; i++) {
+    (*ret_batch)[i] = l->p->dims->zero;
+    for (uint32_t a = 0; a < t->rank; a++)
+      if (o->order[a] == g[0]->axes[i] && !dim_is(t->dims[a], 1)) (*ret_batch)[i] = t->strides[a];
+  }
+}
+
+/* The product is stored in the order batch, m, n; the value is a view of it where the labels ask for another. */
+static uint32_t contract_result(Lower *l, const Node *n, const Group *g[3], const Dim *const *extent) {
+  const ContractAttr *attr = n->attr;
+  const Value *out = n->out[0];
+  uint8_t order[MAX_RANK];
+  uint32_t at = 0;
+  bool natural = true;
+  for (int r = 0; r < 3; r++)
+    for (uint32_t i = 0; i < g[r]->n; i++, at++) {
+      order[at] = (uint8_t)g[r]->axes[i];
+      natural = natural && order[at] == attr->out[at];
+    }
+  if (natural) return lower_result(l, out);
+  const Dim **dims = NEW_ARRAY(l->a, const Dim *, at);
+  Affine *index = NEW_ARRAY(l->a, Affine, at);
+  for (uint32_t i = 0; i < at; i++) {
+    dims[i] = extent[order[i]];
+    const Dim **coef = NEW_ARRAY(l->a, const Dim *, at);
+    for (uint32_t j = 0; j < at; j++) coef[j] = attr->out[j] == order[i] ? l->p->dims->one : l->p->dims->zero;
+    index[i] = (Affine){l->p->dims->zero, coef};
+  }
+  uint32_t t = lower_temp(l, out->type.dtype, at, dims, out->name);
+  Virt stored = virt_of_tensor(l->p, t), v = virt_view(l->p, &stored, at, index, at);
+  lower_set_virt(l, out, &v);
+  return t;
+}
+
+bool lower_contract(Lower *l, const Node *n) {
+  const ContractAttr *attr = n->attr;
+  const Value *a = n->in[0], *b = n->in[1], *out = n->out[0];
+  const Dim *extent[256] = {NULL};
+  Group batch = {.n = 0}, m = {.n = 0}, cols = {.n = 0}, k = {.n = 0};
+  for (uint32_t i = 0; i < a->type.rank; i++)
+    if (!extent[attr->a[i]] || dim_is(extent[attr->a[i]], 1)) extent[attr->a[i]] = a->type.dims[i];
+  for (uint32_t i = 0; i < b->type.rank; i++)
+    if (!extent[attr->b[i]] || dim_is(extent[attr->b[i]], 1)) extent[attr->b[i]] = b->type.dims[i];
+  for (uint32_t i = 0; i < out->type.rank; i++) {
+    uint8_t label = attr->out[i];
+    bool in_a = has_label(attr->a, a->type.rank, label), in_b = has_label(attr->b, b->type.rank, label);
+    Group *g = in_a && in_b ? &batch : in_a ? &m : &cols;
+    g->axes[g->n++] = label;
+  }
+  for (uint32_t i = 0; i < a->type.rank; i++)
+    if (!has_label(attr->out, out->type.rank, attr->a[i])) k.axes[k.n++] = attr->a[i];
+  ContractStep *s = NEW(l->a, ContractStep);
+  Operand oa = {.value = a, .labels = attr->a}, ob = {.value = b, .labels = attr->b};
+  const Group *ga[3] = {&batch, &m, &k}, *gb[3] = {&batch, &k, &cols}, *gc[3] = {&batch, &m, &cols};
+  const Dim **sa, **sb, **sc;
+  operand_strides(l, &oa, ga, extent, &sa, &s->a_m, &s->a_k, n->src);
+  operand_strides(l, &ob, gb, extent, &sb, &s->b_k, &s->b_n, n->src);
+  uint32_t zero_a = n->n_in > 2 ? lower_dense(l, n->in[2], n->src) : NO_TENSOR;
+  uint32_t zero_b = n->n_in > 3 ? lower_dense(l, n->in[3], n->src) : NO_TENSOR;
+  uint32_t t = contract_result(l, n, gc, extent);
+  const Dim **batch_extent = NEW_ARRAY(l->a, const Dim *, batch.n);
+  sc = NEW_ARRAY(l->a, const Dim *, batch.n);
+  for (uint32_t i = 0; i < batch.n; i++) {
+    batch_extent[i] = extent[batch.axes[i]];
+    sc[i] = l->p->tensors.data[t].strides[i];
+  }
+  s->n_batch = batch.n;
+  s->batch = batch_extent;
+  s->a_batch = sa;
+  s->b_batch = sb;
+  s->c_batch = sc;
+  s->m = group_extent(l, &m, extent);
+  s->n = group_extent(l, &cols, extent);
+  s->k = group_extent(l, &k, extent);
+  s->c_m = s->n;
+  s->c_n = l->p->dims->one;
+  s->acc = attr->acc;
+  uint32_t in[4] = {oa.tensor, ob.tensor, zero_a, zero_b};
+  (void)lower_step(l, STEP_CONTRACT, in, 4, &t, 1, s, NULL, n->src);
+  return true;
+}
+
+/* ---- kernels over dense operands --------------------------------------------------------------------------------------------------------- */
+/* All operands dense, all outputs new: the common shape of kernel steps. */
+static void dense_step(Lower *l, const Node *n, StepKind kind, uint32_t n_in, uint32_t n_out, const void *attr) {
+  uint32_t in[MAX_RANK], out[MAX_RANK];
+  for (uint32_t k = 0; k < n_in; k++) in[k] = k < n->n_in ? lower_dense(l, n->in[k], n->src) : NO_TENSOR;
+  for (uint32_t k = 0; k < n_out; k++) out[k] = k < n->n_out && n->out[k] ? lower_result(l, n->out[k]) : NO_TENSOR;
+  (void)lower_step(l, kind, in, n_in, out, n_out, attr, NULL, n->src);
+}
+
+bool lower_conv(Lower *l, const Node *n) {
+  ConvStep *s = NEW(l->a, ConvStep);
+  s->attr = *(const ConvAttr *)n->attr;
+  dense_step(l, n, STEP_CONV, 5, 1, s);
+  return true;
+}
+
+bool lower_pool(Lower *l, const Node *n) {
+  PoolStep *s = NEW(l->a, PoolStep);
+  s->attr = *(const PoolAttr *)n->attr;
+  dense_step(l, n, STEP_POOL, 1, 2, s);
+  return true;
+}
+
+bool lower_softmax(Lower *l, const Node *n) {
+  SoftmaxStep *s = NEW(l->a, SoftmaxStep);
+  s->attr = *(const SoftmaxAttr *)n->attr;
+  dense_step(l, n, STEP_SOFTMAX, 1, 1, s);
+  return true;
+}
+
+bool lower_norm(Lower *l, const Node *n) {
+  NormStep *s = NEW(l->a, NormStep);
+  s->attr = *(const NormAttr *)n->attr;
+  dense_step(l, n, STEP_NORM, 3, 1, s);
+  return true;
+}
+
+bool lower_recurrent(Lower *l, const Node *n) {
+  RecurrentStep *s = NEW(l->a, RecurrentStep);
+  s->attr = *(const RecurrentAttr *)n->attr;
+  dense_step(l, n, STEP_RECURRENT, 8, 3, s);
+  return true;
+}
+
+bool lower_extern(Lower *l, const Node *n) {
+  ExternStep *s = NEW(l->a, ExternStep);
+  s->attr = *(const ExternAttr *)n->attr;
+  uint32_t *in = NEW_ARRAY(l->a, uint32_t, n->n_in), *out = NEW_ARRAY(l->a, uint32_t, n->n_out);
+  VEC(SymbolDef) defs = {0};
+  for (uint32_t k = 0; k < n->n_in; k++) in[k] = lower_dense(l, n->in[k], n->src);
+  for (uint32_t k = 0; k < n->n_out; k++) {
+    out[k] = n->out[k] ? lower_result(l, n->out[k]) : NO_TENSOR;
+    for (uint32_t a = 0; n->out[k] && a < n->out[k]->type.rank; a++) {
+      const Dim *d = n->out[k]->type.dims[a];
+      if (d->kind == DIM_SYMBOL && d->symbol.origin == DIM_FROM_DATA) vec_push(l->a, defs, ((SymbolDef){d, k, a}));
+    }
+  }
+  s->defs = defs.data;
+  s->n_defs = (uint32_t)defs.n;
+  (void)lower_step(l, STEP_EXTERN, in, n->n_in, out, n->n_out, s, s->attr.scratch, n->src);
+  return true;
+}
+
+bool lower_if(Lower *l, const Node *n) { return lower_unsupported(l, n, "control flow whose condition is not constant is not compiled by this version"); }
+bool lower_loop(Lower *l, const Node *n) { return lower_unsupported(l, n, "loops are not compiled by this version"); }

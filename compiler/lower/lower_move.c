@@ -1,0 +1,281 @@
+/* Data movement that is more than a view: pad, concat, gather, scatter; cumulative and reducing nests. */
+#include "lower/lower_private.h"
+
+static const Dim **copy_dims(Lower *l, const Dim *const *d, uint32_t n) { return arena_dup(l->a, d, n * sizeof *d); }
+
+static Affine *coords(Lower *l, uint32_t rank) { /* the identity view */
+  Affine *f = NEW_ARRAY(l->a, Affine, rank);
+  for (uint32_t a = 0; a < rank; a++) {
+    const Dim **coef = NEW_ARRAY(l->a, const Dim *, rank);
+    for (uint32_t j = 0; j < rank; j++) coef[j] = j == a ? l->p->dims->one : l->p->dims->zero;
+    f[a] = (Affine){l->p->dims->zero, coef};
+  }
+  return f;
+}
+
+/* ---- concat: each operand is written where it belongs ------------------------------------------------------------------------ */
+bool lower_concat(Lower *l, const Node *n) {
+  uint32_t axis = ((const ConcatAttr *)n->attr)->axis;
+  const Value *out = n->out[0];
+  uint32_t t = lower_result(l, out);
+  const Dim *at = l->p->dims->zero;
+  for (uint32_t k = 0; k < n->n_in; k++) {
+    const Value *x = n->in[k];
+    const Dim **offset = NEW_ARRAY(l->a, const Dim *, out->type.rank);
+    offset[axis] = at;
+    at = dim_add(l->p->dims, at, x->type.dims[axis]);
+    if (dim_is(x->type.dims[axis], 0)) continue;
+    uint32_t window = lower_subtensor(l, t, offset, x->type.dims);
+    lower_store(l, lower_virt(l, x), out->type.rank, x->type.dims, window, n->src);
+  }
+  return true;
+}
+
+/* ---- pad: the interior, and per axis two slabs, so that no loop branches ------------------------------------------------------ */
+typedef struct Slab {
+  const Dim **offset, **dims; /* where in the output */
+  Affine *index;              /* what of the input, by mode; NULL: the constant */
+} Slab;
+
+/* Axis a of a slab that reads the input at start + sign * i (sign 0: one place). */
+static void slab_axis(Lower *l, Slab *s, uint32_t rank, uint32_t a, const Dim *offset, const Dim *count, const Dim *start, int sign) {
+  s->offset[a] = offset;
+  s->dims[a] = count;
+  const Dim **coef = NEW_ARRAY(l->a, const Dim *, rank);
+  for (uint32_t j = 0; j < rank; j++) coef[j] = dim_const(l->p->dims, j == a ? sign : 0);
+  if (s->index) s->index[a] = (Affine){start, coef};
+}
+
+static void slab_interior(Lower *l, Slab *s, uint32_t rank, uint32_t a, const PadAttr *attr, const Dim *size) {
+  DimCtx *c = l->p->dims;
+  const Dim *zero = c->zero, *lo = dim_max(c, attr->lo[a], zero), *crop = dim_max(c, dim_sub(c, zero, attr->lo[a]), zero);
+  const Dim *crop_hi = dim_max(c, dim_sub(c, zero, attr->hi[a]), zero);
+  slab_axis(l, s, rank, a, lo, dim_sub(c, dim_sub(c, size, crop), crop_hi), crop, 1);
+}
+
+static void slab_whole(Lower *l, Slab *s, uint32_t rank, uint32_t a, const Dim *size) { /* constant slabs: all of the axis */
+  slab_axis(l, s, rank, a, l->p->dims->zero, size, l->p->dims->zero, 1);
+}
+
+static void slab_store(Lower *l, const Node *n, const Slab *s, uint32_t out, const Virt *x, const Virt *value) {
+  uint32_t rank = n->out[0]->type.rank;
+  for (uint32_t a = 0; a < rank; a++)
+    if (s->dims[a]->hi <= 0) return;
+  uint32_t window = lower_subtensor(l, out, s->offset, s->dims);
+  Virt v = s->index ? virt_view(l->p, x, rank, s->index, rank) : virt_view(l->p, value, 0, NULL, rank);
+  lower_store(l, &v, rank, copy_dims(l, s->dims, rank), window, n->src);
+}
+
+static Slab slab_new(Lower *l, uint32_t rank, bool constant) {
+  return (Slab){NEW_ARRAY(l->a, const Dim *, rank), NEW_ARRAY(l->a, const Dim *, rank), constant ? NULL : NEW_ARRAY(l->a, Affine, rank)};
+}
+
+/* A non-constant mode pads axis by axis: the slabs of axis a read the output as padded on the axes before it, so that corners
+ * come out right; reading what earlier steps stored. */
+static void pad_axis_by_reading(Lower *l, const Node *n, uint32_t a, uint32_t out) {
+  const PadAttr *attr = n->attr;
+  DimCtx *c = l->p->dims;
+  const Type *x = &n->in[0]->type, *y = &n->out[0]->type;
+  Virt self = virt_of_tensor(l->p, out);
+  const Dim *size = x->dims[a], *lo = attr->lo[a], *hi = attr->hi[a], *last = dim_addc(c, size, -1);
+  for (int side = 0; side < 2; side++) {
+    const Dim *count = side ? hi : lo, *offset = side ? dim_add(c, lo, size) : c->zero, *start = NULL;
+    int sign = 1;
+    if (attr->mode == PAD_EDGE) start = side ? dim_add(c, lo, last) : lo, sign = 0;
+    if (attr->mode == PAD_REFLECT) start = side ? dim_add(c, lo, dim_addc(c, last, -1)) : dim_mulc(c, lo, 2), sign = -1;
+    if (attr->mode == PAD_WRAP) start = side ? lo : size;
+    if (count->hi <= 0) continue;
+    Slab s = slab_new(l, y->rank, false);
+    for (uint32_t j = 0; j < y->rank; j++) {
+      if (j == a) slab_axis(l, &s, y->rank, j, offset, count, start, sign);
+      else if (j < a) slab_whole(l, &s, y->rank, j, y->dims[j]);
+      else slab_axis(l, &s, y->rank, j, attr->lo[j], x->dims[j], attr->lo[j], 1);
+    }
+    slab_store(l, n, &s, out, &self, NULL);
+  }
+}
+
+static void pad_axis_constant(Lower *l, const Node *n, uint32_t a, uint32_t out, const Virt *value) {
+  const PadAttr *attr = n->attr;
+  DimCtx *c = l->p->dims;
+  const Type *x = &n->in[0]->type, *y = &n->out[0]->type;
+  for (int side = 0; side < 2; side++) {
+    const Dim *count = dim_max(c, side ? attr->hi[a] : attr->lo[a], c->zero);
+    Slab s = slab_new(l, y->rank, true);
+    for (uint32_t j = 0; j < y->rank; j++) {
+      if (j == a) slab_axis(l, &s, y->rank, j, side ? dim_sub(c, y->dims[a], count) : c->zero, count, c->zero, 1);
+      else if (j < a) slab_interior(l, &s, y->rank, j, attr, x->dims[j]);
+      else slab_whole(l, &s, y->rank, j, y->dims[j]);
+    }
+    slab_store(l, n, &s, out, NULL, value);
+  }
+}
+
+bool lower_pad(Lower *l, const Node *n) {
+  const PadAttr *attr = n->attr;
+  const Value *x = n->in[0], *y = n->out[0];
+  uint32_t rank = y->type.rank, t;
+  Virt value = {0};
+  if (n->n_in > 1 && n->in[1]) value = *lower_virt(l, n->in[1]);
+  else (void)expr_const_bits(l->a, &value.expr, x->type.dtype, 0);
+  if (attr->mode != PAD_CONSTANT) /* slabs read what is stored: negative pads were cropped by views before */
+    for (uint32_t a = 0; a < rank; a++)
+      if (attr->lo[a]->lo < 0 || attr->hi[a]->lo < 0) return lower_unsupported(l, n, "negative pads that are not constant, with a mode other than constant");
+  const Virt source = *lower_virt(l, x);
+  t = lower_result(l, y);
+  Slab s = slab_new(l, rank, false);
+  for (uint32_t a = 0; a < rank; a++) slab_interior(l, &s, rank, a, attr, x->type.dims[a]);
+  slab_store(l, n, &s, t, &source, NULL);
+  for (uint32_t a = 0; a < rank; a++) {
+    if (attr->mode == PAD_CONSTANT) pad_axis_constant(l, n, a, t, &value);
+    else pad_axis_by_reading(l, n, a, t);
+  }
+  return true;
+}
+
+/* ---- gather, scatter ------------------------------------------------------------------------------------------------------------ */
+/* Appends the index operands' values to v: one s64 node a data axis (or -1). */
+static bool index_nodes(Lower *l, const Node *n, const GatherAxis *axes, uint32_t data_rank, uint32_t rank, Virt *v, int32_t *ret) {
+  for (uint32_t a = 0; a < data_rank; a++) {
+    ret[a] = -1;
+    if (!axes[a].indirect) continue;
+    const Value *index = n->in[axes[a].operand];
+    Virt seen = virt_view(l->p, lower_virt(l, index), index->type.rank, axes[a].place, rank);
+    uint32_t node = virt_append(l->p, v, &seen);
+    if (node == UINT32_MAX || v->n_loads == VIRT_MAX_LOADS) return lower_unsupported(l, n, "an index expression of too many operands");
+    ret[a] = (int32_t)expr_cast(l->a, &v->expr, DT_s64, true, node);
+  }
+  return true;
+}
+
+bool lower_gather(Lower *l, const Node *n) {
+  const GatherAttr *attr = n->attr;
+  const Value *data = n->in[0], *out = n->out[0];
+  uint32_t rank = out->type.rank, table;
+  for (uint32_t k = 1; k < n->n_in; k++)
+    if (virt_cost(lower_virt(l, n->in[k])) > 8) lower_materialise(l, n->in[k], n->src);
+  table = virt_plain_tensor(l->p, lower_virt(l, data));
+  if (table == NO_TENSOR) table = lower_dense(l, data, n->src);
+  Virt v = {0};
+  int32_t *indirect = NEW_ARRAY(l->a, int32_t, data->type.rank);
+  if (!index_nodes(l, n, attr->axes, data->type.rank, rank, &v, indirect)) return false;
+  Affine *index = NEW_ARRAY(l->a, Affine, data->type.rank);
+  for (uint32_t a = 0; a < data->type.rank; a++)
+    index[a] = attr->axes[a].indirect ? (Affine){l->p->dims->zero, NULL} : attr->axes[a].affine;
+  uint32_t k = v.n_loads++;
+  v.loads[k] = (VLoad){table, index, indirect};
+  expr_set_result(l->a, &v.expr, expr_input(l->a, &v.expr, k, data->type.dtype));
+  lower_set_virt(l, out, &v);
+  if (l->slots[out->id].uses > 1) lower_materialise(l, out, n->src);
+  return true;
+}
+
+bool lower_scatter(Lower *l, const Node *n) {
+  const ScatterAttr *attr = n->attr;
+  const Value *data = n->in[0], *updates = n->in[1], *out = n->out[0];
+  uint32_t rank = updates->type.rank;
+  Virt base = *lower_virt(l, data);
+  uint32_t t = lower_result(l, out);
+  lower_store(l, &base, out->type.rank, out->type.dims, t, n->src);
+  Virt v = {0};
+  int32_t *indirect = NEW_ARRAY(l->a, int32_t, data->type.rank);
+  if (!index_nodes(l, n, attr->axes, data->type.rank, rank, &v, indirect)) return false;
+  if (lower_virt(l, updates)->n_loads + v.n_loads > VIRT_MAX_LOADS) lower_materialise(l, updates, n->src);
+  expr_set_result(l->a, &v.expr, virt_append(l->p, &v, lower_virt(l, updates)));
+  Affine *index = NEW_ARRAY(l->a, Affine, data->type.rank);
+  for (uint32_t a = 0; a < data->type.rank; a++)
+    index[a] = attr->axes[a].indirect ? (Affine){l->p->dims->zero, NULL} : attr->axes[a].affine;
+  Nest *nest = NEW(l->a, Nest);
+  *nest = (Nest){.mode = NEST_SCATTER, .n_axes = rank, .extent = updates->type.dims, .map = v.expr, .scatter = attr->kind,
+                 .n_loads = v.n_loads};
+  Access *loads = NEW_ARRAY(l->a, Access, v.n_loads);
+  uint32_t in[VIRT_MAX_LOADS + 1];
+  for (uint32_t k = 0; k < v.n_loads; k++) loads[k] = virt_access(l->p, &v.loads[k], rank), in[k] = loads[k].tensor;
+  in[v.n_loads] = t; /* what is there stays, but for the updates */
+  nest->loads = loads;
+  nest->store = virt_access(l->p, &(VLoad){t, index, indirect}, rank);
+  nest_simplify(l->p, nest);
+  (void)lower_step(l, STEP_NEST, in, v.n_loads + 1, &t, 1, nest, NULL, n->src);
+  return true;
+}
+
+/* ---- reduce, scan ------------------------------------------------------------------------------------------------------------------ */
+/* The nest over x's axes in the given order. */
+static Nest *ordered_nest(Lower *l, const Virt *x, const Type *type, const uint32_t *order, uint32_t *ret_in) {
+  uint32_t rank = type->rank;
+  Affine *index = coords(l, rank);
+  for (uint32_t j = 0; j < rank; j++) {
+    const Dim **coef = NEW_ARRAY(l->a, const Dim *, rank);
+    for (uint32_t k = 0; k < rank; k++) coef[k] = order[k] == j ? l->p->dims->one : l->p->dims->zero;
+    index[j] = (Affine){l->p->dims->zero, coef};
+  }
+  Virt v = virt_view(l->p, x, rank, index, rank);
+  Nest *n = NEW(l->a, Nest);
+  const Dim **extent = NEW_ARRAY(l->a, const Dim *, rank);
+  Access *loads = NEW_ARRAY(l->a, Access, v.n_loads);
+  for (uint32_t k = 0; k < rank; k++) extent[k] = type->dims[order[k]];
+  for (uint32_t k = 0; k < v.n_loads; k++) loads[k] = virt_access(l->p, &v.loads[k], rank), ret_in[k] = loads[k].tensor;
+  *n = (Nest){.n_axes = rank, .extent = extent, .map = v.expr, .loads = loads, .n_loads = v.n_loads};
+  return n;
+}
+
+bool lower_reduce(Lower *l, const Node *n) {
+  const ReduceAttr *attr = n->attr;
+  const Value *x = n->in[0], *out = n->out[0];
+  uint32_t rank = x->type.rank, order[MAX_RANK], in[VIRT_MAX_LOADS], outer = 0, at = 0;
+  for (uint32_t a = 0; a < rank; a++)
+    if (!(attr->axes >> a & 1)) order[at++] = a;
+  outer = at;
+  for (uint32_t a = 0; a < rank; a++)
+    if (attr->axes >> a & 1) order[at++] = a;
+  Nest *nest = ordered_nest(l, lower_virt(l, x), &x->type, order, in);
+  nest->mode = NEST_REDUCE;
+  nest->n_reduce = rank - outer;
+  nest->reduce = attr->kind;
+  nest->arg_last = attr->last;
+  nest->acc = attr->acc;
+  bool arg = attr->kind == REDUCE_ARGMAX || attr->kind == REDUCE_ARGMIN;
+  uint32_t r = expr_input(l->a, &nest->post, 0, arg ? DT_s64 : attr->acc);
+  expr_set_result(l->a, &nest->post, expr_cast(l->a, &nest->post, out->type.dtype, true, r));
+  uint32_t t = lower_result(l, out);
+  const PTensor *pt = &l->p->tensors.data[t];
+  const Dim **stride = NEW_ARRAY(l->a, const Dim *, rank);
+  for (uint32_t j = 0; j < outer; j++) stride[j] = pt->strides[order[j]];
+  nest->store = (Access){.tensor = t, .offset = l->p->dims->zero, .stride = stride};
+  nest_simplify(l->p, nest);
+  (void)lower_step(l, STEP_NEST, in, nest->n_loads, &t, 1, nest, NULL, n->src);
+  return true;
+}
+
+bool lower_scan(Lower *l, const Node *n) {
+  const ScanAttr *attr = n->attr;
+  const Value *x = n->in[0], *out = n->out[0];
+  uint32_t rank = x->type.rank, order[MAX_RANK], in[VIRT_MAX_LOADS], at = 0;
+  for (uint32_t a = 0; a < rank; a++)
+    if (a != attr->axis) order[at++] = a;
+  order[at] = attr->axis;
+  Virt source = *lower_virt(l, x);
+  uint32_t t = lower_result(l, out);
+  const PTensor *pt = &l->p->tensors.data[t];
+  const Dim *offset = l->p->dims->zero, *last = dim_addc(l->p->dims, x->type.dims[attr->axis], -1);
+  const Dim **stride = NEW_ARRAY(l->a, const Dim *, rank);
+  for (uint32_t j = 0; j < rank; j++) stride[j] = pt->strides[order[j]];
+  if (attr->reverse) { /* the domain runs forwards; both sides are read from the end */
+    Affine *flip = coords(l, rank);
+    const Dim **coef = NEW_ARRAY(l->a, const Dim *, rank);
+    for (uint32_t j = 0; j < rank; j++) coef[j] = dim_const(l->p->dims, j == attr->axis ? -1 : 0);
+    flip[attr->axis] = (Affine){last, coef};
+    source = virt_view(l->p, &source, rank, flip, rank);
+    offset = dim_mul(l->p->dims, last, pt->strides[attr->axis]);
+    stride[at] = dim_mulc(l->p->dims, stride[at], -1);
+  }
+  Nest *nest = ordered_nest(l, &source, &x->type, order, in);
+  nest->mode = NEST_SCAN;
+  nest->scan_fn = attr->fn;
+  nest->scan_exclusive = attr->exclusive;
+  nest->acc = out->type.dtype;
+  nest->store = (Access){.tensor = t, .offset = offset, .stride = stride};
+  nest_simplify(l->p, nest);
+  (void)lower_step(l, STEP_NEST, in, nest->n_loads, &t, 1, nest, NULL, n->src);
+  return true;
+}

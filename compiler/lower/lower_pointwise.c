@@ -1,0 +1,160 @@
+/* Element-wise expressions and views: fused by composition of virtual values. */
+#include "lower/lower_private.h"
+
+enum { CHEAP = 3, REPEAT_LIMIT = 4 };
+
+static bool dims_same(const Type *a, const Type *b) {
+  return a->rank == b->rank && (a->rank == 0 || memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0);
+}
+
+/* Operand v seen over the output's axes by NumPy's rule. */
+static Virt broadcast_operand(Lower *l, const Value *v, const Type *out, DiagPlace src) {
+  uint32_t shift = out->rank - v->type.rank;
+  const Virt *virt = lower_virt(l, v);
+  if (dims_same(&v->type, out)) return *virt;
+  if (v->type.rank && virt_cost(virt) > REPEAT_LIMIT) { /* stored rather than computed again for each repetition */
+    lower_materialise(l, v, src);
+    virt = lower_virt(l, v);
+  }
+  Affine *index = NEW_ARRAY(l->a, Affine, v->type.rank);
+  for (uint32_t a = 0; a < v->type.rank; a++) {
+    const Dim **coef = NEW_ARRAY(l->a, const Dim *, out->rank);
+    bool repeated = dim_is(v->type.dims[a], 1) && !dim_is(out->dims[a + shift], 1);
+    for (uint32_t j = 0; j < out->rank; j++) coef[j] = j == a + shift && !repeated ? l->p->dims->one : l->p->dims->zero;
+    index[a] = (Affine){l->p->dims->zero, coef};
+  }
+  return virt_view(l->p, virt, v->type.rank, index, out->rank);
+}
+
+static void result_expr(Lower *l, const Node *n, Expr *e) {
+  *e = ((const PointwiseAttr *)n->attr)->expr;
+  (void)l;
+}
+
+/* Keeps a value virtual only where computing it again costs no more than storing it. */
+static void settle(Lower *l, const Node *n, const Virt *v) {
+  const Value *out = n->out[0];
+  lower_set_virt(l, out, v);
+  if (l->slots[out->id].uses > 1 && (virt_cost(v) > CHEAP || v->n_loads > 1)) lower_materialise(l, out, n->src);
+}
+
+bool lower_pointwise(Lower *l, const Node *n) {
+  Expr expr;
+  result_expr(l, n, &expr);
+  Virt *v = NEW_ARRAY(l->a, Virt, n->n_in);
+  const Virt **operands = NEW_ARRAY(l->a, const Virt *, n->n_in);
+  for (uint32_t k = 0; k < n->n_in; k++) {
+    v[k] = broadcast_operand(l, n->in[k], &n->out[0]->type, n->src);
+    operands[k] = &v[k];
+  }
+  if (l->opt->fuse && lower_try_epilogue(l, n, operands)) return true;
+  Virt r;
+  if (!virt_combine(l->p, &expr, operands, n->n_in, &r)) {
+    for (uint32_t k = 0; k < n->n_in; k++) {
+      lower_materialise(l, n->in[k], n->src);
+      v[k] = broadcast_operand(l, n->in[k], &n->out[0]->type, n->src);
+    }
+    if (!virt_combine(l->p, &expr, operands, n->n_in, &r)) return lower_unsupported(l, n, "an expression of too many operands");
+  }
+  settle(l, n, &r);
+  return true;
+}
+
+/* True if the view reads elements more than once and they cost more than a load. */
+static bool view_repeats(const Node *n, const Virt *v) {
+  const ViewAttr *attr = n->attr;
+  const Type *in = &n->in[0]->type, *out = &n->out[0]->type;
+  if (virt_cost(v) <= CHEAP) return false;
+  for (uint32_t j = 0; j < out->rank; j++) {
+    bool used = dim_is(out->dims[j], 1);
+    for (uint32_t a = 0; a < in->rank && !used; a++) used = attr->index[a].coef && !dim_is(attr->index[a].coef[j], 0);
+    if (!used) return true;
+  }
+  return false;
+}
+
+bool lower_view(Lower *l, const Node *n) {
+  const ViewAttr *attr = n->attr;
+  const Value *x = n->in[0];
+  if (view_repeats(n, lower_virt(l, x))) lower_materialise(l, x, n->src);
+  Virt v = virt_view(l->p, lower_virt(l, x), x->type.rank, attr->index, n->out[0]->type.rank);
+  settle(l, n, &v);
+  return true;
+}
+
+/* ---- reshape --------------------------------------------------------------------------------------------------------------- */
+static uint32_t reshaped_tensor(Lower *l, uint32_t tensor, const Type *type) {
+  PTensor t = l->p->tensors.data[tensor];
+  const Dim **strides = NEW_ARRAY(l->a, const Dim *, type->rank);
+  const Dim *step = l->p->dims->one;
+  for (uint32_t a = type->rank; a-- > 0;) {
+    strides[a] = step;
+    step = dim_mul(l->p->dims, step, type->dims[a]);
+  }
+  t.rank = type->rank;
+  t.dims = type->dims;
+  t.strides = strides;
+  uint32_t id = program_add_tensor(l->p, t);
+  vec_push(l->a, l->step_of, l->step_of.data[tensor]);
+  return id;
+}
+
+/* An element-wise expression over dense tensors of the value's own shape is reshaped by reshaping them. */
+static bool reshape_loads(Lower *l, const Virt *v, const Type *in, const Type *out, Virt *ret) {
+  Virt r = *v;
+  for (uint32_t i = 0; i < v->expr.n; i++)
+    if (v->expr.nodes[i].kind == EXPR_INDEX) return false;
+  for (uint32_t k = 0; k < v->n_loads; k++) {
+    const PTensor *t = &l->p->tensors.data[v->loads[k].tensor];
+    Virt one = {.n_loads = 1};
+    (void)expr_input(l->a, &one.expr, 0, t->dtype);
+    one.loads[0] = v->loads[k];
+    if (t->rank != in->rank || virt_plain_tensor(l->p, &one) == NO_TENSOR || !ptensor_is_contiguous(l->p->dims, t)) return false;
+    if (t->rank && memcmp(t->dims, in->dims, t->rank * sizeof *t->dims) != 0) return false;
+    Virt plain = virt_of_tensor(l->p, reshaped_tensor(l, v->loads[k].tensor, out));
+    r.loads[k] = plain.loads[0];
+  }
+  *ret = r;
+  return true;
+}
+
+bool lower_reshape(Lower *l, const Node *n) {
+  const Value *x = n->in[0], *y = n->out[0];
+  Virt r;
+  if (!reshape_loads(l, lower_virt(l, x), &x->type, &y->type, &r)) {
+    uint32_t dense = lower_dense(l, x, n->src);
+    r = virt_of_tensor(l->p, reshaped_tensor(l, dense, &y->type));
+  }
+  /* a stored value whose only reader is this graph output may lie in the output at once */
+  uint32_t t = virt_plain_tensor(l->p, &r);
+  Buffer *b = t == NO_TENSOR ? NULL : &l->p->buffers.data[l->p->tensors.data[t].buffer];
+  if (b && b->kind == BUF_ARENA && l->slots[y->id].output >= 0 && dim_eq(l->p->dims, b->n, type_count(l->ir, &y->type)) == 1) {
+    b->kind = BUF_OUTPUT;
+    b->index = (uint32_t)l->slots[y->id].output;
+  }
+  settle(l, n, &r);
+  return true;
+}
+
+bool lower_dims(Lower *l, const Node *n) {
+  const DimsAttr *attr = n->attr;
+  const Value *out = n->out[0];
+  int64_t count = 1;
+  if (out->type.rank) (void)dim_is_const(out->type.dims[0], &count);
+  Virt v = {0};
+  if (count == 1) {
+    uint32_t x = expr_dim(l->a, &v.expr, attr->content[0]);
+    expr_set_result(l->a, &v.expr, expr_cast(l->a, &v.expr, out->type.dtype, true, x));
+    lower_set_virt(l, out, &v);
+    return true;
+  }
+  uint32_t t = lower_result(l, out);
+  for (int64_t i = 0; i < count; i++) {
+    const Dim *at = dim_const(l->p->dims, i), *one = l->p->dims->one;
+    Virt e = {0};
+    uint32_t x = expr_dim(l->a, &e.expr, attr->content[i]);
+    expr_set_result(l->a, &e.expr, expr_cast(l->a, &e.expr, out->type.dtype, true, x));
+    lower_store(l, &e, 1, arena_dup(l->a, &one, sizeof one), lower_subtensor(l, t, &at, &one), n->src);
+  }
+  return true;
+}

@@ -1,0 +1,70 @@
+/* Shared by the files of lowering: its state and the helpers of lower.c. */
+#ifndef CASTNET_LOWER_PRIVATE_H
+#define CASTNET_LOWER_PRIVATE_H
+
+#include "lower/lower.h"
+#include "lower/virt.h"
+
+typedef struct Slot { /* what is known of a graph value */
+  Virt *virt;          /* NULL: not lowered (its producer failed or is dead) */
+  uint32_t uses;
+  int32_t output;      /* index of the graph output that it is, or -1 */
+} Slot;
+
+typedef struct Lower {
+  Arena *a;
+  Ir *ir;
+  Program *p;
+  const LowerOptions *opt;
+  Slot *slots;         /* by value id */
+  VEC(int32_t) step_of; /* by tensor: the step that writes it, or -1 */
+  bool failed;
+} Lower;
+
+/* One function an operator; false after a diagnostic. */
+typedef bool (*LowerFn)(Lower *l, const Node *n);
+bool lower_pointwise(Lower *l, const Node *n);
+bool lower_view(Lower *l, const Node *n);
+bool lower_reshape(Lower *l, const Node *n);
+bool lower_pad(Lower *l, const Node *n);
+bool lower_concat(Lower *l, const Node *n);
+bool lower_gather(Lower *l, const Node *n);
+bool lower_scatter(Lower *l, const Node *n);
+bool lower_reduce(Lower *l, const Node *n);
+bool lower_scan(Lower *l, const Node *n);
+bool lower_contract(Lower *l, const Node *n);
+bool lower_conv(Lower *l, const Node *n);
+bool lower_pool(Lower *l, const Node *n);
+bool lower_softmax(Lower *l, const Node *n);
+bool lower_norm(Lower *l, const Node *n);
+bool lower_recurrent(Lower *l, const Node *n);
+bool lower_extern(Lower *l, const Node *n);
+bool lower_dims(Lower *l, const Node *n);
+bool lower_if(Lower *l, const Node *n);
+bool lower_loop(Lower *l, const Node *n);
+
+const Virt *lower_virt(Lower *l, const Value *v);
+void lower_set_virt(Lower *l, const Value *v, const Virt *virt);
+/* A stored, dense, row-major tensor of v; copies if v is not one yet. NO_TENSOR for NULL. */
+uint32_t lower_dense(Lower *l, const Value *v, DiagPlace src);
+/* v as a stored tensor, dense or a window (any strides, no arithmetic). */
+uint32_t lower_window(Lower *l, const Value *v, DiagPlace src);
+/* A new buffer with a dense tensor of v's type; a graph output's lies in the output. Becomes v's virtual value. */
+uint32_t lower_result(Lower *l, const Value *v);
+uint32_t lower_temp(Lower *l, DType t, uint32_t rank, const Dim *const *dims, Str name);
+/* A window of a tensor: per-axis offset and the sizes of the window. */
+uint32_t lower_subtensor(Lower *l, uint32_t tensor, const Dim *const *offset, const Dim *const *dims);
+/* A step that writes v (over `rank` axes of `dims`) to a tensor of that shape. */
+void lower_store(Lower *l, const Virt *v, uint32_t rank, const Dim *const *dims, uint32_t tensor, DiagPlace src);
+void lower_materialise(Lower *l, const Value *v, DiagPlace src);
+/* Adds a step; the operands' order is the family's. scratch in bytes or NULL. */
+Step *lower_step(Lower *l, StepKind kind, const uint32_t *in, size_t n_in, const uint32_t *out, size_t n_out, const void *attr,
+                 const Dim *scratch, DiagPlace src);
+bool lower_unsupported(Lower *l, const Node *n, const char *what);
+/* Fuses a pointwise result into the step that made one of its operands; true if done. */
+bool lower_try_epilogue(Lower *l, const Node *n, const Virt *const *operands);
+
+/* Drops axes of extent 1 and merges axes that every access walks alike. */
+void nest_simplify(Program *p, Nest *n);
+
+#endif

@@ -1,0 +1,177 @@
+#include "lower/program.h"
+
+const char *const step_names[STEP_COUNT] = {
+#define STEP(name, attr) #name,
+#include "lower/step.def"
+#undef STEP
+};
+
+uint32_t program_add_buffer(Program *p, Buffer b) {
+  vec_push(p->arena, p->buffers, b);
+  return (uint32_t)p->buffers.n - 1;
+}
+
+uint32_t program_add_tensor(Program *p, PTensor t) {
+  vec_push(p->arena, p->tensors, t);
+  return (uint32_t)p->tensors.n - 1;
+}
+
+bool ptensor_is_contiguous(DimCtx *c, const PTensor *t) {
+  const Dim *step = c->one;
+  for (uint32_t a = t->rank; a-- > 0;) {
+    if (!dim_is(t->dims[a], 1) && t->strides[a] != step) return false;
+    step = dim_mul(c, step, t->dims[a]);
+  }
+  return true;
+}
+
+/* ---- combining ------------------------------------------------------------------------------------------------------------ */
+ScalarFn reduce_combiner(ReduceKind kind) {
+  static const ScalarFn fns[] = {[REDUCE_SUM] = SC_add, [REDUCE_PROD] = SC_mul, [REDUCE_MAX] = SC_max,
+                                 [REDUCE_MIN] = SC_min, [REDUCE_ANY] = SC_or,   [REDUCE_ALL] = SC_and};
+  return fns[kind];
+}
+
+ScalarFn scatter_combiner(ScatterKind kind) {
+  static const ScalarFn fns[] = {[SCATTER_ADD] = SC_add, [SCATTER_MUL] = SC_mul, [SCATTER_MIN] = SC_min, [SCATTER_MAX] = SC_max};
+  return fns[kind];
+}
+
+uint64_t reduce_identity(ReduceKind kind, DType acc) {
+  DType t = dtype_compute(acc);
+  bool is_float = dtype_is_float(t), is_signed = dtype_rows[t].kind == KIND_S, wide = dtype_rows[t].bits == 64;
+  uint64_t ones = wide ? UINT64_MAX : ((uint64_t)1 << dtype_rows[t].bits) - 1, top = (ones >> 1) + 1;
+  switch (kind) {
+    case REDUCE_PROD: return !is_float ? 1 : wide ? 0x3ff0000000000000u : 0x3f800000u;
+    case REDUCE_ALL: return 1;
+    case REDUCE_MAX: return is_float ? (wide ? 0xfff0000000000000u : 0xff800000u) : is_signed ? top : 0;
+    case REDUCE_MIN: return is_float ? (wide ? 0x7ff0000000000000u : 0x7f800000u) : is_signed ? top - 1 : ones;
+    default: return 0;
+  }
+}
+
+/* ---- text ---------------------------------------------------------------------------------------------------------------- */
+static void dims_print(StrBuf *b, const Dim *const *d, uint32_t n) {
+  sb_putc(b, '[');
+  for (uint32_t i = 0; i < n; i++) {
+    if (i) sb_puts(b, ", ");
+    dim_print(b, d[i]);
+  }
+  sb_putc(b, ']');
+}
+
+static void tensor_print(StrBuf *b, const Program *p, uint32_t id) {
+  static const char *const kinds[] = {"in", "out", "const", "arena"};
+  if (id == NO_TENSOR) {
+    sb_putc(b, '-');
+    return;
+  }
+  const PTensor *t = &p->tensors.data[id];
+  const Buffer *buf = &p->buffers.data[t->buffer];
+  sb_printf(b, "t%u:%s%s%u", id, dtype_name(t->dtype), kinds[buf->kind], buf->kind < BUF_CONST ? buf->index : t->buffer);
+  dims_print(b, t->dims, t->rank);
+}
+
+static void access_print(StrBuf *b, const Access *a, uint32_t n_axes) {
+  sb_printf(b, "t%u{", a->tensor);
+  dim_print(b, a->offset);
+  for (uint32_t j = 0; j < n_axes; j++) {
+    if (dim_is(a->stride[j], 0)) continue;
+    sb_printf(b, " + i%u*(", j);
+    dim_print(b, a->stride[j]);
+    sb_putc(b, ')');
+  }
+  for (uint32_t k = 0; k < a->n_indirect; k++) {
+    sb_printf(b, " + %%%u*(", a->indirect[k].node);
+    dim_print(b, a->indirect[k].stride);
+    sb_puts(b, ")<");
+    dim_print(b, a->indirect[k].bound);
+  }
+  sb_putc(b, '}');
+}
+
+static void accesses_print(StrBuf *b, const Access *a, uint32_t n, uint32_t first, uint32_t n_axes) {
+  for (uint32_t k = 0; k < n; k++) {
+    sb_printf(b, " x%u=", first + k);
+    access_print(b, &a[k], n_axes);
+  }
+}
+
+static void nest_print(StrBuf *b, const Nest *n) {
+  static const char *const modes[] = {"map", "reduce", "scan", "scatter"};
+  sb_printf(b, " %s over ", modes[n->mode]);
+  dims_print(b, n->extent, n->n_axes);
+  if (n->mode == NEST_REDUCE) sb_printf(b, " last %u by %d", n->n_reduce, (int)n->reduce);
+  accesses_print(b, n->loads, n->n_loads, 0, n->n_axes);
+  sb_puts(b, " : ");
+  expr_print(b, &n->map);
+  if (n->post.n) {
+    accesses_print(b, n->post_loads, n->n_post_loads, 1, n->n_axes - n->n_reduce);
+    sb_puts(b, " then ");
+    expr_print(b, &n->post);
+  }
+  sb_puts(b, " -> ");
+  access_print(b, &n->store, n->mode == NEST_REDUCE ? n->n_axes - n->n_reduce : n->n_axes);
+}
+
+static void block_print(StrBuf *b, const Program *p, const Block *block) {
+  for (size_t i = 0; i < block->steps.n; i++) {
+    const Step *s = &block->steps.data[i];
+    sb_printf(b, "%zu %s", i, step_names[s->kind]);
+    for (uint32_t k = 0; k < s->n_out; k++) {
+      sb_putc(b, ' ');
+      tensor_print(b, p, s->out[k]);
+    }
+    sb_puts(b, " <-");
+    for (uint32_t k = 0; k < s->n_in; k++) {
+      sb_putc(b, ' ');
+      tensor_print(b, p, s->in[k]);
+    }
+    if (s->kind == STEP_NEST) nest_print(b, s->attr);
+    if (s->src.has_node) {
+      sb_puts(b, "  # ");
+      sb_escaped(b, s->src.node_name.len ? s->src.node_name : s->src.op_type, 60);
+    }
+    sb_putc(b, '\n');
+  }
+}
+
+void program_print(StrBuf *b, const Program *p) { block_print(b, p, &p->main); }
+
+/* ---- structure check -------------------------------------------------------------------------------------------------------- */
+static bool access_ok(const Program *p, const Access *a, const Expr *e) {
+  if (a->tensor >= p->tensors.n || !a->offset || !a->stride) return false;
+  for (uint32_t k = 0; k < a->n_indirect; k++)
+    if (a->indirect[k].node >= e->n || e->nodes[a->indirect[k].node].type != DT_s64) return false;
+  return true;
+}
+
+static bool nest_ok(const Program *p, const Nest *n) {
+  for (uint32_t k = 0; k < n->n_loads; k++)
+    if (!access_ok(p, &n->loads[k], &n->map)) return false;
+  for (uint32_t k = 0; k < n->n_post_loads; k++)
+    if (!access_ok(p, &n->post_loads[k], &n->post)) return false;
+  for (uint32_t i = 0; i < n->map.n; i++) {
+    const ExprNode *x = &n->map.nodes[i];
+    if (x->kind == EXPR_INPUT && x->operand >= n->n_loads) return false;
+    if (x->kind == EXPR_INDEX && x->axis >= n->n_axes) return false;
+    for (unsigned k = 0; k < expr_node_arity(x); k++)
+      if (x->args[k] >= i) return false;
+  }
+  return n->map.n && n->n_reduce <= n->n_axes && access_ok(p, &n->store, &n->map);
+}
+
+bool program_verify(const Program *p, StrBuf *ret) {
+  for (size_t i = 0; i < p->main.steps.n; i++) {
+    const Step *s = &p->main.steps.data[i];
+    bool ok = true;
+    for (uint32_t k = 0; k < s->n_in; k++) ok = ok && (s->in[k] == NO_TENSOR || s->in[k] < p->tensors.n);
+    for (uint32_t k = 0; k < s->n_out; k++) ok = ok && (s->out[k] == NO_TENSOR || s->out[k] < p->tensors.n);
+    if (ok && s->kind == STEP_NEST) ok = nest_ok(p, s->attr);
+    if (!ok) {
+      sb_printf(ret, "step %zu (%s) is malformed", i, step_names[s->kind]);
+      return false;
+    }
+  }
+  return true;
+}
