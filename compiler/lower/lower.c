@@ -44,6 +44,10 @@ uint32_t lower_temp(Lower *l, DType t, uint32_t rank, const Dim *const *dims, St
   return dense_tensor(l, t, rank, dims, (Buffer){.kind = BUF_ARENA, .name = name});
 }
 
+uint32_t lower_constant(Lower *l, DType t, uint32_t rank, const Dim *const *dims, const Tensor *data, Str name) {
+  return dense_tensor(l, t, rank, dims, (Buffer){.kind = BUF_CONST, .data = data, .name = name});
+}
+
 uint32_t lower_result(Lower *l, const Value *v) {
   int32_t output = l->slots[v->id].output;
   Buffer b = {.kind = output >= 0 ? BUF_OUTPUT : BUF_ARENA, .index = output >= 0 ? (uint32_t)output : 0, .name = v->name};
@@ -78,8 +82,7 @@ static void constant_virt(Lower *l, const Value *v) {
     cast_eval_strip(v->type.dtype, compute, true, tensor_host_elements(l->a, v->data), &wide, 1);
     (void)expr_const_bits(l->a, &virt.expr, v->type.dtype, dtype_read_bits(compute, &wide));
   } else {
-    virt = virt_of_tensor(l->p, dense_tensor(l, v->type.dtype, v->type.rank, v->type.dims,
-                                             (Buffer){.kind = BUF_CONST, .data = v->data, .name = v->name}));
+    virt = virt_of_tensor(l->p, lower_constant(l, v->type.dtype, v->type.rank, v->type.dims, v->data, v->name));
   }
   lower_set_virt(l, v, &virt);
 }
@@ -116,7 +119,7 @@ void lower_store(Lower *l, const Virt *v, uint32_t rank, const Dim *const *dims,
   Virt target = virt_of_tensor(l->p, tensor);
   *n = (Nest){.mode = NEST_MAP, .n_axes = rank, .extent = dims, .map = v->expr, .loads = loads, .n_loads = v->n_loads};
   n->store = virt_access(l->p, &target.loads[0], rank);
-  nest_simplify(l->p, n);
+  nest_simplify(l->a, l->p->dims, n);
   (void)lower_step(l, STEP_NEST, in, v->n_loads, &tensor, 1, n, NULL, src);
 }
 

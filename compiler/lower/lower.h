@@ -2,11 +2,12 @@
 #ifndef CASTNET_LOWER_H
 #define CASTNET_LOWER_H
 
+#include "base/target.h"
 #include "lower/program.h"
 
 typedef struct LowerOptions {
   bool fuse;             /* false: each graph node its own steps (the reference program) */
-  const struct Target *target; /* whose kernels' packing and tiles; NULL: portable C */
+  const Target *target; /* whose kernels' packing and tiles */
 } LowerOptions;
 
 /* NULL after diagnostics. */

@@ -1,5 +1,8 @@
 /* Steps that are kernels: products, convolution, pooling, composites and runtime functions. */
 #include "lower/lower_private.h"
+#include "lower/scratch.h"
+
+#include "kernels/pack.h"
 
 /* ---- products ------------------------------------------------------------------------------------------------------------------------- */
 typedef struct Group { uint32_t axes[MAX_RANK], n; } Group; /* labels of one role, in the output's order */
@@ -107,6 +110,33 @@ static uint32_t contract_result(Lower *l, const Node *n, const Group *g[3], cons
   return t;
 }
 
+static uint32_t lower_packed(Lower *l, size_t count, const float *elements, Str name) {
+  const Dim **dims = NEW(l->a, const Dim *);
+  dims[0] = dim_const(l->p->dims, (int64_t)count);
+  return lower_constant(l, DT_f32, 1, dims, tensor_from_host(l->a, DT_f32, count, elements), name);
+}
+
+/* A constant second operand is packed now; else the step packs it into scratch, whose size is returned. */
+static const Dim *pack_operand(Lower *l, ContractStep *s, Operand *b) {
+  const TargetTile *tile = target_tile(l->opt->target, "gemm_f32");
+  const PTensor *t = &l->p->tensors.data[b->tensor];
+  const Buffer *buf = &l->p->buffers.data[t->buffer];
+  int64_t k, n, offset, b_k, b_n;
+  bool single = true;
+  for (uint32_t i = 0; i < s->n_batch; i++) single = single && dim_is(s->b_batch[i], 0);
+  if (buf->kind == BUF_CONST && single && dim_is_const(s->k, &k) && dim_is_const(s->n, &n) && dim_is_const(t->offset, &offset) &&
+      dim_is_const(s->b_k, &b_k) && dim_is_const(s->b_n, &b_n) && b_k >= 0 && b_n >= 0) {
+    size_t count = cn_pack_size((size_t)k, (size_t)n, tile->nr);
+    float *packed = NEW_ARRAY(l->a, float, count);
+    const float *src = tensor_host_elements(l->a, buf->data);
+    cn_pack_b_f32(src + offset, (size_t)b_k, (size_t)b_n, (size_t)k, (size_t)n, tile->nr, packed);
+    b->tensor = lower_packed(l, count, packed, buf->name);
+    s->b_packed = true;
+    return NULL;
+  }
+  return scratch_pack(l->p->dims, l->opt->target, s->k, s->n, false);
+}
+
 bool lower_contract(Lower *l, const Node *n) {
   const ContractAttr *attr = n->attr;
   const Value *a = n->in[0], *b = n->in[1], *out = n->out[0];
@@ -150,8 +180,9 @@ bool lower_contract(Lower *l, const Node *n) {
   s->c_m = s->n;
   s->c_n = l->p->dims->one;
   s->acc = attr->acc;
+  const Dim *scratch = pack_operand(l, s, &ob);
   uint32_t in[4] = {oa.tensor, ob.tensor, zero_a, zero_b};
-  (void)lower_step(l, STEP_CONTRACT, in, 4, &t, 1, s, NULL, n->src);
+  (void)lower_step(l, STEP_CONTRACT, in, 4, &t, 1, s, scratch, n->src);
   return true;
 }
 
@@ -164,17 +195,61 @@ static void dense_step(Lower *l, const Node *n, StepKind kind, uint32_t n_in, ui
   (void)lower_step(l, kind, in, n_in, out, n_out, attr, NULL, n->src);
 }
 
+/* Weights of a convolution packed now if constant, else by the step, into the scratch whose size is returned. */
+static const Dim *pack_weights(Lower *l, ConvStep *s, uint32_t *weights, const Dim *depth) {
+  const TargetTile *tile = target_tile(l->opt->target, "gemm_f32");
+  const PTensor *t = &l->p->tensors.data[*weights];
+  const Buffer *buf = &l->p->buffers.data[t->buffer];
+  const Dim *m = dim_floordiv(l->p->dims, t->dims[0], dim_const(l->p->dims, s->attr.group));
+  int64_t rows, channels, taps;
+  const Dim *kernel = dim_product(l->p->dims, t->dims + 2, s->attr.n_spatial);
+  if (buf->kind == BUF_CONST && dim_is_const(m, &rows) && dim_is_const(t->dims[1], &channels) && dim_is_const(kernel, &taps) &&
+      dim_is(t->offset, 0)) {
+    size_t group = (size_t)s->attr.group, count = group * cn_pack_size((size_t)(channels * taps), (size_t)rows, tile->mr);
+    float *packed = NEW_ARRAY(l->a, float, count);
+    cn_pack_conv_f32(tensor_host_elements(l->a, buf->data), group, (size_t)rows, (size_t)channels, (size_t)taps, tile->mr, packed);
+    s->kernel = t->dims + 2;
+    *weights = lower_packed(l, count, packed, buf->name);
+    s->w_packed = true;
+    return l->p->dims->zero;
+  }
+  s->kernel = t->dims + 2;
+  return dim_mulc(l->p->dims, scratch_pack(l->p->dims, l->opt->target, depth, m, true), s->attr.group);
+}
+
 bool lower_conv(Lower *l, const Node *n) {
+  DimCtx *c = l->p->dims;
   ConvStep *s = NEW(l->a, ConvStep);
   s->attr = *(const ConvAttr *)n->attr;
-  dense_step(l, n, STEP_CONV, 5, 1, s);
+  uint32_t in[5], out, n_spatial = s->attr.n_spatial;
+  for (uint32_t k = 0; k < 5; k++) in[k] = k < n->n_in ? lower_dense(l, n->in[k], n->src) : NO_TENSOR;
+  out = lower_result(l, n->out[0]);
+  PTensor x = l->p->tensors.data[in[0]], w = l->p->tensors.data[in[1]], y = l->p->tensors.data[out];
+  s->channels = w.dims[1];
+  s->kernel = w.dims + 2;
+  WindowDims win = window_dims(c, &x, &y, n_spatial, w.dims + 2, s->attr.stride, s->attr.dilation, s->attr.dilate_x, s->attr.pad_lo, s->attr.pad_hi);
+  const Dim *depth = dim_mul(c, w.dims[1], dim_product(c, w.dims + 2, n_spatial)), *scratch;
+  s->depthwise = dim_is(w.dims[1], 1) && s->attr.group > 1;
+  for (uint32_t i = 0; i < n_spatial; i++) s->depthwise = s->depthwise && s->attr.dilate_x[i] == 1;
+  if (s->depthwise) scratch = scratch_plane(c, l->opt->target, &win, false);
+  else {
+    s->pack_bytes = pack_weights(l, s, &in[1], depth);
+    scratch = dim_add(c, scratch_conv(c, l->opt->target, &win, depth), s->pack_bytes);
+  }
+  (void)lower_step(l, STEP_CONV, in, 5, &out, 1, s, scratch, n->src);
   return true;
 }
 
 bool lower_pool(Lower *l, const Node *n) {
+  DimCtx *c = l->p->dims;
   PoolStep *s = NEW(l->a, PoolStep);
   s->attr = *(const PoolAttr *)n->attr;
-  dense_step(l, n, STEP_POOL, 1, 2, s);
+  uint32_t in = lower_dense(l, n->in[0], n->src), out = lower_result(l, n->out[0]);
+  PTensor x = l->p->tensors.data[in], y = l->p->tensors.data[out];
+  const Dim *kernel[3];
+  for (uint32_t i = 0; i < s->attr.n_spatial; i++) kernel[i] = dim_const(c, s->attr.kernel[i]);
+  WindowDims win = window_dims(c, &x, &y, s->attr.n_spatial, kernel, s->attr.stride, s->attr.dilation, NULL, s->attr.pad_lo, s->attr.pad_hi);
+  (void)lower_step(l, STEP_POOL, &in, 1, &out, 1, s, scratch_plane(c, l->opt->target, &win, true), n->src);
   return true;
 }
 

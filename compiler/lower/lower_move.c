@@ -194,7 +194,7 @@ bool lower_scatter(Lower *l, const Node *n) {
   in[v.n_loads] = t; /* what is there stays, but for the updates */
   nest->loads = loads;
   nest->store = virt_access(l->p, &(VLoad){t, index, indirect}, rank);
-  nest_simplify(l->p, nest);
+  nest_simplify(l->a, l->p->dims, nest);
   (void)lower_step(l, STEP_NEST, in, v.n_loads + 1, &t, 1, nest, NULL, n->src);
   return true;
 }
@@ -242,7 +242,7 @@ bool lower_reduce(Lower *l, const Node *n) {
   const Dim **stride = NEW_ARRAY(l->a, const Dim *, rank);
   for (uint32_t j = 0; j < outer; j++) stride[j] = pt->strides[order[j]];
   nest->store = (Access){.tensor = t, .offset = l->p->dims->zero, .stride = stride};
-  nest_simplify(l->p, nest);
+  nest_simplify(l->a, l->p->dims, nest);
   (void)lower_step(l, STEP_NEST, in, nest->n_loads, &t, 1, nest, NULL, n->src);
   return true;
 }
@@ -275,7 +275,7 @@ bool lower_scan(Lower *l, const Node *n) {
   nest->scan_exclusive = attr->exclusive;
   nest->acc = out->type.dtype;
   nest->store = (Access){.tensor = t, .offset = offset, .stride = stride};
-  nest_simplify(l->p, nest);
+  nest_simplify(l->a, l->p->dims, nest);
   (void)lower_step(l, STEP_NEST, in, nest->n_loads, &t, 1, nest, NULL, n->src);
   return true;
 }

@@ -52,6 +52,7 @@ uint32_t lower_window(Lower *l, const Value *v, DiagPlace src);
 /* A new buffer with a dense tensor of v's type; a graph output's lies in the output. Becomes v's virtual value. */
 uint32_t lower_result(Lower *l, const Value *v);
 uint32_t lower_temp(Lower *l, DType t, uint32_t rank, const Dim *const *dims, Str name);
+uint32_t lower_constant(Lower *l, DType t, uint32_t rank, const Dim *const *dims, const Tensor *data, Str name);
 /* A window of a tensor: per-axis offset and the sizes of the window. */
 uint32_t lower_subtensor(Lower *l, uint32_t tensor, const Dim *const *offset, const Dim *const *dims);
 /* A step that writes v (over `rank` axes of `dims`) to a tensor of that shape. */
@@ -63,8 +64,5 @@ Step *lower_step(Lower *l, StepKind kind, const uint32_t *in, size_t n_in, const
 bool lower_unsupported(Lower *l, const Node *n, const char *what);
 /* Fuses a pointwise result into the step that made one of its operands; true if done. */
 bool lower_try_epilogue(Lower *l, const Node *n, const Virt *const *operands);
-
-/* Drops axes of extent 1 and merges axes that every access walks alike. */
-void nest_simplify(Program *p, Nest *n);
 
 #endif

@@ -1,5 +1,5 @@
 /* Canonical nests: no axes of extent 1, and neighbouring axes that every access walks as one, merged. */
-#include "lower/lower_private.h"
+#include "lower/program.h"
 
 static bool uses_index(const Nest *n, uint32_t axis) {
   for (uint32_t i = 0; i < n->map.n; i++)
@@ -13,16 +13,16 @@ typedef struct AccessList {
 } AccessList;
 
 /* The nest's accesses as fresh, writable copies with fresh strides. Outer accesses of a reduction know fewer axes. */
-static AccessList own_accesses(Program *p, Nest *n) {
+static AccessList own_accesses(Arena *a, DimCtx *c, Nest *n) {
   uint32_t outer = n->mode == NEST_REDUCE ? n->n_axes - n->n_reduce : n->n_axes;
   AccessList l = {{NULL, NULL, &n->store}, {n->n_loads, n->n_post_loads, 1}};
-  l.data[0] = arena_dup(p->arena, n->loads, n->n_loads * sizeof(Access));
-  l.data[1] = arena_dup(p->arena, n->post_loads, n->n_post_loads * sizeof(Access));
+  l.data[0] = arena_dup(a, n->loads, n->n_loads * sizeof(Access));
+  l.data[1] = arena_dup(a, n->post_loads, n->n_post_loads * sizeof(Access));
   for (int g = 0; g < 3; g++) {
     uint32_t axes = g == 0 ? n->n_axes : outer;
     for (uint32_t k = 0; k < l.n[g]; k++) {
-      const Dim **s = NEW_ARRAY(p->arena, const Dim *, n->n_axes);
-      for (uint32_t j = 0; j < n->n_axes; j++) s[j] = j < axes ? l.data[g][k].stride[j] : p->dims->zero;
+      const Dim **s = NEW_ARRAY(a, const Dim *, n->n_axes);
+      for (uint32_t j = 0; j < n->n_axes; j++) s[j] = j < axes ? l.data[g][k].stride[j] : c->zero;
       l.data[g][k].stride = s;
     }
   }
@@ -33,8 +33,7 @@ static AccessList own_accesses(Program *p, Nest *n) {
 
 static void set_stride(Access *a, uint32_t j, const Dim *d) { ((const Dim **)(uintptr_t)a->stride)[j] = d; }
 
-static void remove_axis(Program *p, Nest *n, AccessList *l, uint32_t axis) {
-  (void)p;
+static void remove_axis(Nest *n, AccessList *l, uint32_t axis) {
   const Dim **extent = (const Dim **)(uintptr_t)n->extent;
   for (uint32_t j = axis; j + 1 < n->n_axes; j++) extent[j] = extent[j + 1];
   for (int g = 0; g < 3; g++)
@@ -46,7 +45,7 @@ static void remove_axis(Program *p, Nest *n, AccessList *l, uint32_t axis) {
   n->n_axes--;
 }
 
-static bool mergeable(Program *p, const Nest *n, const AccessList *l, uint32_t axis) {
+static bool mergeable(DimCtx *c, const Nest *n, const AccessList *l, uint32_t axis) {
   if (uses_index(n, axis) || uses_index(n, axis + 1)) return false;
   uint32_t outer = n->n_axes - n->n_reduce;
   if (n->mode == NEST_REDUCE && axis < outer && axis + 1 >= outer) return false;
@@ -54,28 +53,28 @@ static bool mergeable(Program *p, const Nest *n, const AccessList *l, uint32_t a
   for (int g = 0; g < 3; g++)
     for (uint32_t k = 0; k < l->n[g]; k++) {
       const Access *a = &l->data[g][k];
-      if (a->stride[axis] != dim_mul(p->dims, a->stride[axis + 1], n->extent[axis + 1])) return false;
+      if (a->stride[axis] != dim_mul(c, a->stride[axis + 1], n->extent[axis + 1])) return false;
     }
   return true;
 }
 
-void nest_simplify(Program *p, Nest *n) {
+void nest_simplify(Arena *a, DimCtx *c, Nest *n) {
   /* ARGMAX, ARGMIN count along their one reduced axis: it stays as it is */
   bool arg = n->mode == NEST_REDUCE && (n->reduce == REDUCE_ARGMAX || n->reduce == REDUCE_ARGMIN);
-  AccessList l = own_accesses(p, n);
-  n->extent = arena_dup(p->arena, n->extent, n->n_axes * sizeof *n->extent);
-  n->map.nodes = arena_dup(p->arena, n->map.nodes, n->map.n * sizeof *n->map.nodes);
+  AccessList l = own_accesses(a, c, n);
+  n->extent = arena_dup(a, n->extent, n->n_axes * sizeof *n->extent);
+  n->map.nodes = arena_dup(a, n->map.nodes, n->map.n * sizeof *n->map.nodes);
   n->map.cap = n->map.n;
   for (uint32_t j = n->n_axes; j-- > 0;) {
     bool keep = (arg && j + 1 == n->n_axes) || (n->mode == NEST_SCAN && j + 1 == n->n_axes);
-    if (!keep && dim_is(n->extent[j], 1) && !uses_index(n, j)) remove_axis(p, n, &l, j);
+    if (!keep && dim_is(n->extent[j], 1) && !uses_index(n, j)) remove_axis(n, &l, j);
   }
   for (uint32_t j = n->n_axes; j-- > 1;) {
-    if (!mergeable(p, n, &l, j - 1)) continue;
+    if (!mergeable(c, n, &l, j - 1)) continue;
     const Dim **extent = (const Dim **)(uintptr_t)n->extent;
-    const Dim *merged = dim_mul(p->dims, extent[j - 1], extent[j]);
+    const Dim *merged = dim_mul(c, extent[j - 1], extent[j]);
     if (dim_is_bad(merged)) continue;
     extent[j] = merged;
-    remove_axis(p, n, &l, j - 1);
+    remove_axis(n, &l, j - 1);
   }
 }

@@ -121,10 +121,14 @@ typedef struct ContractStep {
   Epilogue epilogue;
 } ContractStep;
 
-/* in[0] x, in[1] w (packed if w_packed), in[2] bias or NO_TENSOR, in[3], in[4] zero points or NO_TENSOR. */
+/* in[0] x, in[1] w, in[2] bias or NO_TENSOR, in[3], in[4] zero points or NO_TENSOR. */
 typedef struct ConvStep {
   ConvAttr attr;
-  bool w_packed;
+  const Dim *channels;      /* input channels of a group */
+  const Dim *const *kernel; /* [n_spatial] */
+  bool depthwise;           /* one input channel a group, no input dilation: its own kernel, weights as they are */
+  bool w_packed;            /* in[1] holds row panels for the target's kernel; else the step packs into scratch */
+  const Dim *pack_bytes;    /* of scratch, ahead of the kernel's own */
   Epilogue epilogue;
 } ConvStep;
 
@@ -178,7 +182,8 @@ typedef struct Program {
 
 uint32_t program_add_buffer(Program *p, Buffer b);
 uint32_t program_add_tensor(Program *p, PTensor t);
-/* Calls f for each access of a nest or epilogue: loads, post_loads, store. */
+/* Drops axes of extent 1, merges axes that every access walks alike. */
+void nest_simplify(Arena *a, DimCtx *c, Nest *n);
 bool program_verify(const Program *p, StrBuf *ret);
 void program_print(StrBuf *b, const Program *p);
 /* True if strides are the row-major ones of dims. */

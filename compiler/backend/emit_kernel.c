@@ -1,0 +1,316 @@
+/* Kernel steps: the arguments of a runtime-lite driver, and a call of it. */
+#include "backend/emit_kernel.h"
+
+#include "lower/scratch.h"
+
+/* ---- the function around a kernel --------------------------------------------------------------------------------------------- */
+KernelPrinter kernel_printer(EmitCtx *c, const Step *s) {
+  KernelPrinter k = {.c = c, .step = s, .body = sb_new(c->arena), .params = {.c = c}, .symbols = emit_symbols_new(c)};
+  return k;
+}
+
+void kernel_field(KernelPrinter *k, const char *name, const Dim *d) {
+  emit_symbols_add(k->c, &k->symbols, d);
+  sb_printf(&k->body, "  %s = ", name);
+  kernel_size(k, d);
+  sb_puts(&k->body, ";\n");
+}
+
+/* A size as size_t text. */
+void kernel_size(KernelPrinter *k, const Dim *d) {
+  emit_symbols_add(k->c, &k->symbols, d);
+  if (d->kind == DIM_CONST) {
+    sb_printf(&k->body, "%lld", (long long)d->value);
+    return;
+  }
+  sb_puts(&k->body, "(size_t)(");
+  emit_dim(k->c, &k->body, d);
+  sb_putc(&k->body, ')');
+}
+
+void kernel_finish(KernelPrinter *k) {
+  EmitCtx *c = k->c;
+  const Step *s = k->step;
+  StrBuf params = sb_new(c->arena), args = sb_new(c->arena), rest = sb_new(c->arena), comment = sb_new(c->arena);
+  emit_params_text(&k->params, s->out[0], &params, &args);
+  if (s->scratch != NO_TENSOR) {
+    sb_puts(&params, ", float *scratch");
+    sb_puts(&args, ", (float *)(void *)");
+    emit_pointer(c, &args, s->scratch, true);
+  }
+  emit_symbol_params(c, &params, &k->symbols);
+  emit_symbol_args(c, &args, &k->symbols);
+  emit_describe(c, &comment, s->out[0]);
+  sb_printf(&rest, "(%s) {\n%s}\n", params.data, k->body.data);
+  Str name = emit_function(c, s, "void", sb_view(&comment), sb_view(&rest));
+  emit_call(c, s, name, false, sb_view(&args));
+}
+
+/* ---- epilogues ----------------------------------------------------------------------------------------------------------------- */
+/* What of an epilogue the kernel does in registers; the rest follows as a nest over the result, in place. */
+typedef struct Registers {
+  uint32_t bias, residual; /* tensors, or NO_TENSOR */
+  bool row_bias, clamp;
+  Str lo, hi;
+  uint32_t done;           /* nodes of the expression covered: the last of them is the value so far */
+} Registers;
+
+/* The load behind a node, or NULL. */
+static const Access *load_of(const Epilogue *e, uint32_t node) {
+  const ExprNode *n = &e->expr.nodes[node];
+  return n->kind == EXPR_INPUT && n->operand > 0 ? &e->loads[n->operand - 1] : NULL;
+}
+
+static bool strides_are(const Access *a, uint32_t rank, uint32_t axis, bool all, const PTensor *out) {
+  if (!dim_is(a->offset, 0) || a->n_indirect) return false;
+  for (uint32_t j = 0; j < rank; j++) {
+    const Dim *want = all ? out->strides[j] : NULL;
+    bool unit = dim_is(out->dims[j], 1);
+    if (all ? a->stride[j] != want && !unit : j == axis ? !dim_is(a->stride[j], 1) && !unit : !dim_is(a->stride[j], 0) && !unit) return false;
+  }
+  return true;
+}
+
+static bool is_const_f32(const Expr *e, uint32_t node) { return e->nodes[node].kind == EXPR_CONST && e->nodes[node].type == DT_f32; }
+
+/* One more operation on the value so far (node `at`), if it is of the closed set; the kernel adds bias, then residual, then clamps. */
+static bool take(EmitCtx *c, const Epilogue *e, const PTensor *out, uint32_t channel_axis, uint32_t i, uint32_t at, bool has_bias, Registers *r) {
+  const ExprNode *n = &e->expr.nodes[i];
+  if (n->kind != EXPR_FN || n->type != DT_f32) return false;
+  uint32_t other = n->args[0] == at ? n->args[1] : n->args[0];
+  if (n->fn == SC_add && (n->args[0] == at || n->args[1] == at) && !r->clamp) {
+    const Access *a = load_of(e, other);
+    if (!a || c->program->tensors.data[a->tensor].dtype != DT_f32) return false;
+    if (!has_bias && r->bias == NO_TENSOR && r->residual == NO_TENSOR && strides_are(a, out->rank, channel_axis, false, out)) {
+      r->bias = a->tensor;
+      return true;
+    }
+    if (r->residual == NO_TENSOR && strides_are(a, out->rank, 0, true, out)) {
+      r->residual = a->tensor;
+      return true;
+    }
+    return false;
+  }
+  if ((n->fn == SC_max || n->fn == SC_min) && n->args[0] == at && is_const_f32(&e->expr, other)) {
+    Str text = expr_const_text(c, DT_f32, e->expr.nodes[other].bits);
+    Str *bound = n->fn == SC_max ? &r->lo : &r->hi;
+    if (bound->len || (n->fn == SC_max && r->hi.len)) return false;
+    *bound = text;
+    r->clamp = true;
+    return true;
+  }
+  return false;
+}
+
+static uint32_t node_uses(const Expr *e, uint32_t node) {
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < e->n; i++)
+    for (unsigned k = 0; k < expr_node_arity(&e->nodes[i]); k++) n += e->nodes[i].args[k] == node;
+  return n;
+}
+
+static Registers find_registers(EmitCtx *c, const Epilogue *e, const PTensor *out, uint32_t channel_axis, bool has_bias) {
+  Registers r = {.bias = NO_TENSOR, .residual = NO_TENSOR};
+  if (!e->expr.n || out->dtype != DT_f32) return r;
+  uint32_t at = 0;
+  while (at < e->expr.n && !(e->expr.nodes[at].kind == EXPR_INPUT && e->expr.nodes[at].operand == 0)) at++;
+  for (uint32_t i = at + 1; i < e->expr.n; i++) {
+    bool reads = false;
+    for (unsigned k = 0; k < expr_node_arity(&e->expr.nodes[i]); k++) reads = reads || e->expr.nodes[i].args[k] == at;
+    if (!reads) continue;
+    if (node_uses(&e->expr, at) != 1 || !take(c, e, out, channel_axis, i, at, has_bias, &r)) break;
+    at = i;
+  }
+  r.done = at;
+  return r;
+}
+
+static void print_registers(KernelPrinter *k, const Registers *r, uint32_t bias, bool row_bias) {
+  StrBuf *b = &k->body, flags = sb_new(k->c->arena);
+  if (bias == NO_TENSOR) bias = r->bias;
+  if (bias != NO_TENSOR) {
+    sb_puts(&flags, row_bias ? "CN_EP_ROW_BIAS" : "CN_EP_COL_BIAS");
+    sb_printf(b, "  a.ep.bias = %s;\n", emit_param(&k->params, bias).ptr);
+  }
+  if (r->residual != NO_TENSOR) {
+    sb_printf(&flags, "%sCN_EP_RESIDUAL", flags.len ? " | " : "");
+    sb_printf(b, "  a.ep.residual = %s;\n", emit_param(&k->params, r->residual).ptr);
+  }
+  if (r->clamp) {
+    sb_printf(&flags, "%sCN_EP_CLAMP", flags.len ? " | " : "");
+    sb_printf(b, "  a.ep.lo = %s;\n  a.ep.hi = %s;\n", r->lo.len ? r->lo.ptr : "cn_bits_f32(0xff800000u)", r->hi.len ? r->hi.ptr : "cn_bits_f32(0x7f800000u)");
+  }
+  if (flags.len) sb_printf(b, "  a.ep.flags = %s;\n", flags.data);
+}
+
+/* What is left of the expression after the registers' part, as a nest in place over the output. */
+static bool print_rest(EmitCtx *c, const Step *s, const Epilogue *e, uint32_t done) {
+  if (!e->expr.n || done + 1 == e->expr.n) return true;
+  const PTensor *t = &c->program->tensors.data[s->out[0]];
+  Expr expr = {arena_dup(c->arena, e->expr.nodes, e->expr.n * sizeof(ExprNode)), e->expr.n, e->expr.n};
+  expr.nodes[done] = (ExprNode){.kind = EXPR_INPUT, .type = t->dtype, .operand = 0};
+  Nest *n = NEW(c->arena, Nest);
+  Access *loads = NEW_ARRAY(c->arena, Access, e->n_loads + 1);
+  loads[0] = (Access){.tensor = s->out[0], .offset = c->program->dims->zero, .stride = t->strides};
+  memcpy(loads + 1, e->loads, e->n_loads * sizeof *loads);
+  *n = (Nest){.mode = NEST_MAP, .n_axes = t->rank, .extent = t->dims, .map = expr, .loads = loads, .n_loads = e->n_loads + 1, .store = loads[0]};
+  nest_simplify(c->arena, c->program->dims, n);
+  Step step = {.kind = STEP_NEST, .in = s->out, .n_in = 1, .out = s->out, .n_out = 1, .attr = n, .src = s->src, .scratch = NO_TENSOR};
+  return emit_nest(c, &step);
+}
+
+/* ---- windows --------------------------------------------------------------------------------------------------------------------- */
+static void print_three(KernelPrinter *k, const char *name, const Dim *const d[3]) {
+  for (int i = 0; i < 3; i++) {
+    sb_printf(&k->body, "  a.window.%s[%d] = ", name, i);
+    kernel_size(k, d[i]);
+    sb_puts(&k->body, ";\n");
+  }
+}
+
+static void print_window(KernelPrinter *k, const WindowDims *w, const Dim *images, const Dim *groups, const Dim *c, const Dim *m) {
+  kernel_field(k, "a.window.images", images);
+  kernel_field(k, "a.window.groups", groups);
+  kernel_field(k, "a.window.c", c);
+  kernel_field(k, "a.window.m", m);
+  print_three(k, "in", w->in);
+  print_three(k, "out", w->out);
+  print_three(k, "kernel", w->kernel);
+  for (int i = 0; i < 3; i++) {
+    sb_printf(&k->body, "  a.window.stride[%d] = %lld;\n  a.window.dilation[%d] = %lld;\n  a.window.up[%d] = %lld;\n", i, (long long)w->stride[i], i,
+              (long long)w->dilation[i], i, (long long)w->up[i]);
+    emit_symbols_add(k->c, &k->symbols, w->pad_lo[i]);
+    sb_printf(&k->body, "  a.window.pad[%d] = (ptrdiff_t)", i);
+    sb_putc(&k->body, '(');
+    emit_dim(k->c, &k->body, w->pad_lo[i]);
+    sb_puts(&k->body, ");\n");
+  }
+}
+
+bool emit_conv(EmitCtx *c, const Step *s) {
+  const ConvStep *v = s->attr;
+  const Program *p = c->program;
+  DimCtx *d = p->dims;
+  const PTensor *x = &p->tensors.data[s->in[0]], *y = &p->tensors.data[s->out[0]];
+  const ConvAttr *attr = &v->attr;
+  WindowDims w = window_dims(d, x, y, attr->n_spatial, v->kernel, attr->stride, attr->dilation, attr->dilate_x, attr->pad_lo, attr->pad_hi);
+  KernelPrinter k = kernel_printer(c, s);
+  const char *kernel = v->depthwise ? "cn_depthwise_f32" : "cn_conv_f32";
+  const Dim *m = dim_floordiv(d, y->dims[1], dim_const(d, attr->group)), *groups = dim_const(d, attr->group);
+  Str in = emit_param(&k.params, s->in[0]), weights = emit_param(&k.params, s->in[1]);
+  sb_printf(&k.body, "  %s_args a;\n  memset(&a, 0, sizeof a);\n", kernel);
+  print_window(&k, &w, x->dims[0], groups, v->channels, m);
+  sb_printf(&k.body, "  a.in = %s;\n  a.out = y;\n", in.ptr);
+  const char *scratch = "scratch";
+  if (v->depthwise || v->w_packed) {
+    sb_printf(&k.body, "  a.weights = %s;\n", weights.ptr);
+  } else {
+    const TargetTile *tile = target_tile(c->opt->target, "gemm_f32");
+    sb_printf(&k.body, "  cn_pack_conv_f32(%s, a.window.groups, a.window.m, a.window.c, cn_volume(a.window.kernel), %u, scratch);\n", weights.ptr, tile->mr);
+    sb_puts(&k.body, "  a.weights = scratch;\n");
+    StrBuf at = sb_new(c->arena);
+    emit_symbols_add(c, &k.symbols, v->pack_bytes);
+    sb_puts(&at, "scratch + ");
+    emit_dim(c, &at, dim_floordiv(d, v->pack_bytes, dim_const(d, 4)));
+    scratch = at.data;
+  }
+  bool has_bias = s->in[2] != NO_TENSOR;
+  Registers r = find_registers(c, &v->epilogue, y, 1, has_bias);
+  print_registers(&k, &r, s->in[2], true);
+  sb_printf(&k.body, "  %s(&a, %s, 0, %s_tasks(&a));\n", kernel, scratch, kernel);
+  kernel_finish(&k);
+  return print_rest(c, s, &v->epilogue, r.done);
+}
+
+bool emit_pool(EmitCtx *c, const Step *s) {
+  const PoolAttr *attr = &((const PoolStep *)s->attr)->attr;
+  const Program *p = c->program;
+  DimCtx *d = p->dims;
+  const PTensor *x = &p->tensors.data[s->in[0]], *y = &p->tensors.data[s->out[0]];
+  const Dim *kernel[3];
+  for (uint32_t i = 0; i < attr->n_spatial; i++) kernel[i] = dim_const(d, attr->kernel[i]);
+  WindowDims w = window_dims(d, x, y, attr->n_spatial, kernel, attr->stride, attr->dilation, NULL, attr->pad_lo, attr->pad_hi);
+  KernelPrinter k = kernel_printer(c, s);
+  Str in = emit_param(&k.params, s->in[0]);
+  sb_puts(&k.body, "  cn_pool_f32_args a;\n  memset(&a, 0, sizeof a);\n");
+  print_window(&k, &w, x->dims[0], x->dims[1], d->one, d->one);
+  for (int i = 0; i < 3; i++) {
+    emit_symbols_add(c, &k.symbols, w.pad_hi[i]);
+    sb_printf(&k.body, "  a.pad_end[%d] = ", i);
+    kernel_size(&k, w.pad_hi[i]);
+    sb_puts(&k.body, ";\n");
+  }
+  sb_printf(&k.body, "  a.in = %s;\n  a.out = y;\n", in.ptr);
+  if (attr->kind == POOL_AVERAGE) sb_printf(&k.body, "  a.flags = CN_POOL_AVERAGE%s;\n", attr->count_include_pad ? " | CN_POOL_INCLUDE_PAD" : "");
+  sb_puts(&k.body, "  cn_pool_f32(&a, scratch, 0, cn_pool_f32_tasks(&a));\n");
+  kernel_finish(&k);
+  return true;
+}
+
+/* ---- products ----------------------------------------------------------------------------------------------------------------------- */
+static void print_offset(KernelPrinter *k, const Dim *const *strides, uint32_t n) {
+  for (uint32_t i = 0; i < n; i++) {
+    if (dim_is(strides[i], 0)) continue;
+    emit_symbols_add(k->c, &k->symbols, strides[i]);
+    sb_printf(&k->body, " + i%u * ", i);
+    emit_dim(k->c, &k->body, strides[i]);
+  }
+}
+
+static void print_pack(KernelPrinter *k, const ContractStep *g, Str b, unsigned indent) {
+  const TargetTile *tile = target_tile(k->c->opt->target, "gemm_f32");
+  sb_printf(&k->body, "%*scn_pack_b_f32(%s", (int)indent, "", b.ptr);
+  print_offset(k, g->b_batch, g->n_batch);
+  sb_puts(&k->body, ", ");
+  kernel_size(k, g->b_k);
+  sb_puts(&k->body, ", ");
+  kernel_size(k, g->b_n);
+  sb_printf(&k->body, ", a.k, a.n, %u, scratch);\n", tile->nr);
+}
+
+static bool batched(const Dim *const *strides, uint32_t n) {
+  for (uint32_t i = 0; i < n; i++)
+    if (!dim_is(strides[i], 0)) return true;
+  return false;
+}
+
+static uint32_t last_axis(const PTensor *t) { return t->rank ? t->rank - 1 : 0; }
+
+bool emit_contract(EmitCtx *c, const Step *s) {
+  const ContractStep *g = s->attr;
+  const PTensor *y = &c->program->tensors.data[s->out[0]];
+  KernelPrinter k = kernel_printer(c, s);
+  Str a = emit_param(&k.params, s->in[0]), b = emit_param(&k.params, s->in[1]);
+  sb_puts(&k.body, "  cn_gemm_f32_args a;\n  memset(&a, 0, sizeof a);\n");
+  kernel_field(&k, "a.m", g->m);
+  kernel_field(&k, "a.n", g->n);
+  kernel_field(&k, "a.k", g->k);
+  kernel_field(&k, "a.a_rs", g->a_m);
+  kernel_field(&k, "a.a_ks", g->a_k);
+  kernel_field(&k, "a.ldc", g->c_m);
+  /* a residual or bias of a batch would have to move along: registers only for a single product */
+  Registers r = {.bias = NO_TENSOR, .residual = NO_TENSOR};
+  bool plain = g->n_batch == 0 && y->rank >= 1 && y->dims[last_axis(y)] == g->n;
+  if (plain) r = find_registers(c, &g->epilogue, y, last_axis(y), false);
+  else if (g->epilogue.expr.n) while (g->epilogue.expr.nodes[r.done].kind != EXPR_INPUT || g->epilogue.expr.nodes[r.done].operand != 0) r.done++;
+  print_registers(&k, &r, NO_TENSOR, false);
+  bool b_moves = batched(g->b_batch, g->n_batch);
+  sb_printf(&k.body, "  a.b = %s;\n", g->b_packed ? b.ptr : "scratch");
+  if (!g->b_packed && !b_moves) print_pack(&k, g, b, 2);
+  unsigned indent = 2;
+  for (uint32_t i = 0; i < g->n_batch; i++, indent += 2) {
+    emit_symbols_add(c, &k.symbols, g->batch[i]);
+    sb_printf(&k.body, "%*sfor (int64_t i%u = 0; i%u < ", (int)indent, "", i, i);
+    emit_dim(c, &k.body, g->batch[i]);
+    sb_printf(&k.body, "; i%u++) {\n", i);
+  }
+  if (!g->b_packed && b_moves) print_pack(&k, g, b, indent);
+  sb_printf(&k.body, "%*sa.a = %s", (int)indent, "", a.ptr);
+  print_offset(&k, g->a_batch, g->n_batch);
+  sb_printf(&k.body, ";\n%*sa.c = y", (int)indent, "");
+  print_offset(&k, g->c_batch, g->n_batch);
+  sb_printf(&k.body, ";\n%*scn_gemm_f32(&a, 0, cn_gemm_f32_tasks(&a));\n", (int)indent, "");
+  while (indent > 2) sb_printf(&k.body, "%*s}\n", (int)(indent -= 2), "");
+  kernel_finish(&k);
+  return print_rest(c, s, &g->epilogue, r.done);
+}

@@ -1,0 +1,15 @@
+/* Planning: lifetimes, in-place results, offsets of the workspace. */
+#ifndef CASTNET_PLAN_H
+#define CASTNET_PLAN_H
+
+#include "lower/program.h"
+
+typedef struct PlanOptions {
+  uint64_t step_budget; /* 0: the default */
+  bool reuse;           /* false: every buffer has its own place (for tests) */
+} PlanOptions;
+
+/* Fills buffers' offsets and alias_of, arena_bytes, peak, lower_bound. False after a diagnostic (E0501: too large). */
+bool plan_program(Program *p, Diags *d, const PlanOptions *opt);
+
+#endif
