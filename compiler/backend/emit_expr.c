@@ -67,7 +67,7 @@ Str expr_fn_text(EmitCtx *c, ScalarFn fn, DType type, const Str *args) {
     return sb_view(&b);
   }
   sb_printf(&b, "cn_%s_%s(", row->name, dtype_name(t));
-  for (int k = 0; k < row->arity; k++) {
+  for (unsigned k = 0; k < row->arity; k++) {
     if (k) sb_puts(&b, ", ");
     sb_str(&b, args[k]);
   }
@@ -75,11 +75,9 @@ Str expr_fn_text(EmitCtx *c, ScalarFn fn, DType type, const Str *args) {
   return sb_view(&b);
 }
 
-static Str call1(EmitCtx *c, const char *fmt, const char *from, const char *to, Str x) {
-  StrBuf b = sb_new(c->arena);
-  sb_printf(&b, fmt, from, to);
-  sb_putc(&b, '(');
-  if (x.len > 1 && x.ptr[0] == '(' && x.ptr[x.len - 1] == ')') { /* redundant parentheses, if they match each other */
+/* f(x), without redundant parentheses around x. */
+static Str call1(EmitCtx *c, const char *f, Str x) {
+  if (x.len > 1 && x.ptr[0] == '(' && x.ptr[x.len - 1] == ')') {
     int open = 0;
     bool one = true;
     for (size_t i = 0; i + 1 < x.len; i++) {
@@ -88,31 +86,31 @@ static Str call1(EmitCtx *c, const char *fmt, const char *from, const char *to, 
     }
     if (one) x.ptr++, x.len -= 2;
   }
+  StrBuf b = sb_new(c->arena);
+  sb_puts(&b, f);
+  sb_putc(&b, '(');
   sb_str(&b, x);
   sb_putc(&b, ')');
   return sb_view(&b);
 }
 
-static Str convert(EmitCtx *c, DType from, DType to, Str x) { return call1(c, "cn_cast_%s_%s", dtype_name(from), dtype_name(to), x); }
+/* A conversion between types as stored. */
+static Str convert(EmitCtx *c, DType from, DType to, bool saturate, Str x) {
+  const CastStep *path[CAST_STEPS];
+  size_t n = cast_path(from, to, saturate, path);
+  for (size_t i = 0; i < n; i++) x = call1(c, path[i]->name, x);
+  return x;
+}
 
 /* Register value of type `from` to the register value of type `to`, rounded as `to` is. */
 static Str cast_text(EmitCtx *c, DType from, DType to, bool saturate, Str x) {
-  DType rf = dtype_compute(from), rt = dtype_compute(to);
-  if (is_narrow_float(to)) {
-    if (rf != DT_f32 && !(rf == DT_f64 && (to == DT_f16 || to == DT_bf16))) x = convert(c, rf, DT_f32, x), rf = DT_f32;
-    bool f8 = dtype_rows[to].bits == 8 && to != DT_f8e8m0;
-    Str stored = call1(c, f8 && !saturate ? "cn_cast_%s_%s_nosat" : "cn_cast_%s_%s", dtype_name(rf), dtype_name(to), x);
-    return convert(c, to, DT_f32, stored);
-  }
-  if (rf != rt) x = convert(c, rf, rt, x);
-  if (is_sub_byte(to)) x = call1(c, "cn_wrap_%s%s", dtype_name(to), "", x);
-  return x;
+  x = convert(c, dtype_compute(from), to, saturate, x);
+  return is_narrow_float(to) ? convert(c, to, DT_f32, true, x) : x;
 }
 
 /* A register value after an operation at type t: rounded (narrow floats), wrapped (sub-byte integers). */
 static Str settle_text(EmitCtx *c, DType t, Str x) {
-  if (is_narrow_float(t)) return convert(c, t, DT_f32, convert(c, DT_f32, t, x));
-  return is_sub_byte(t) ? call1(c, "cn_wrap_%s%s", dtype_name(t), "", x) : x;
+  return is_narrow_float(t) || is_sub_byte(t) ? cast_text(c, dtype_compute(t), t, true, x) : x;
 }
 
 Str expr_load_text(EmitCtx *c, DType storage, Str pointer, Str index) {
@@ -121,14 +119,17 @@ Str expr_load_text(EmitCtx *c, DType storage, Str pointer, Str index) {
     return got;
   }
   Str at = arena_printf(c->arena, "%.*s[%.*s]", STR_ARG(pointer), STR_ARG(index));
-  return is_narrow_float(storage) ? convert(c, storage, DT_f32, at) : at;
+  return is_narrow_float(storage) ? convert(c, storage, DT_f32, true, at) : at;
 }
 
 Str expr_store_text(EmitCtx *c, DType storage, Str pointer, Str index, Str value) {
   if (is_sub_byte(storage))
     return arena_printf(c->arena, "cn_put_%s(%.*s, %.*s, %.*s);", dtype_name(storage), STR_ARG(pointer), STR_ARG(index), STR_ARG(value));
-  Str stored = is_narrow_float(storage) ? convert(c, DT_f32, storage, value) : value;
-  if (stored.len > 1 && stored.ptr[0] == '(') stored = call1(c, "%s%s", "", "", stored), stored.ptr++, stored.len -= 2;
+  Str stored = is_narrow_float(storage) ? convert(c, DT_f32, storage, true, value) : value;
+  if (stored.len > 1 && stored.ptr[0] == '(') { /* a whole expression needs no parentheses after `=` */
+    stored = call1(c, "", stored);
+    stored.ptr++, stored.len -= 2;
+  }
   StrBuf b = sb_new(c->arena);
   sb_str(&b, pointer);
   sb_putc(&b, '[');

@@ -85,7 +85,7 @@ static DType fn_result(ScalarFn fn, DType type) {
 
 static uint32_t expr_fn(Arena *a, Expr *e, ScalarFn fn, const uint32_t *args) {
   ExprNode n = {.kind = EXPR_FN, .fn = fn};
-  for (int i = 0; i < scalar_rows[fn].arity; i++) n.args[i] = args[i];
+  for (unsigned i = 0; i < scalar_rows[fn].arity; i++) n.args[i] = args[i];
   n.type = fn_result(fn, e->nodes[args[scalar_rows[fn].arity - 1]].type);
   return expr_push(a, e, n);
 }
@@ -102,7 +102,7 @@ uint32_t expr_cast(Arena *a, Expr *e, DType to, bool saturate, uint32_t x) {
 }
 
 unsigned expr_node_arity(const ExprNode *n) {
-  return n->kind == EXPR_FN ? (unsigned)scalar_rows[n->fn].arity : n->kind == EXPR_CAST ? 1 : 0;
+  return n->kind == EXPR_FN ? scalar_rows[n->fn].arity : n->kind == EXPR_CAST ? 1 : 0;
 }
 
 uint32_t expr_inline(Arena *a, Expr *dst, const Expr *src, const uint32_t *inputs) {

@@ -53,7 +53,7 @@ static inline DType expr_type(const Expr *e) { return e->nodes[e->n - 1].type; }
 
 /* The type at which an EXPR_FN node's function is computed: that of its last argument (comparisons differ from `type`). */
 static inline DType expr_fn_type(const Expr *e, const ExprNode *n) {
-  const uint32_t last = (uint32_t)scalar_rows[n->fn].arity - 1;
+  const uint32_t last = scalar_rows[n->fn].arity - 1;
   return e->nodes[n->args[last]].type;
 }
 
