@@ -8,11 +8,6 @@ bool emit_nest(EmitCtx *c, const Step *s);
 bool emit_contract(EmitCtx *c, const Step *s);
 bool emit_conv(EmitCtx *c, const Step *s);
 bool emit_pool(EmitCtx *c, const Step *s);
-bool emit_softmax(EmitCtx *c, const Step *s);
-bool emit_norm(EmitCtx *c, const Step *s);
-bool emit_recurrent(EmitCtx *c, const Step *s);
-bool emit_extern(EmitCtx *c, const Step *s);
-bool emit_symbol(EmitCtx *c, const Step *s);
 
 /* Read-only pointer parameters of a step function, x0, x1 ..., one a tensor. */
 typedef struct EmitParams {

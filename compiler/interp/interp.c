@@ -60,9 +60,6 @@ static InterpStatus bind_inputs(Interp *in, const HostTensor *inputs) {
 static InterpStatus run_step(Interp *in, const Step *s) {
   switch (s->kind) {
     case STEP_NEST: return interp_nest(in, s->attr);
-    case STEP_CONTRACT: return interp_contract(in, s);
-    case STEP_CONV: return interp_conv(in, s);
-    case STEP_POOL: return interp_pool(in, s);
     default: return INTERP_UNSUPPORTED;
   }
 }

@@ -52,9 +52,5 @@ InterpStatus strip_update(StripEval *s, const Interval *to, const int64_t *point
 void strip_round(DType t, void *values, size_t n);
 
 InterpStatus interp_nest(Interp *in, const Nest *n);
-InterpStatus interp_contract(Interp *in, const Step *s);
-InterpStatus interp_conv(Interp *in, const Step *s);
-InterpStatus interp_pool(Interp *in, const Step *s);
-InterpStatus interp_epilogue(Interp *in, const Epilogue *e, uint32_t out);
 
 #endif

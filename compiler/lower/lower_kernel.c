@@ -253,20 +253,6 @@ bool lower_pool(Lower *l, const Node *n) {
   return true;
 }
 
-bool lower_softmax(Lower *l, const Node *n) {
-  SoftmaxStep *s = NEW(l->a, SoftmaxStep);
-  s->attr = *(const SoftmaxAttr *)n->attr;
-  dense_step(l, n, STEP_SOFTMAX, 1, 1, s);
-  return true;
-}
-
-bool lower_norm(Lower *l, const Node *n) {
-  NormStep *s = NEW(l->a, NormStep);
-  s->attr = *(const NormAttr *)n->attr;
-  dense_step(l, n, STEP_NORM, 3, 1, s);
-  return true;
-}
-
 bool lower_recurrent(Lower *l, const Node *n) {
   RecurrentStep *s = NEW(l->a, RecurrentStep);
   s->attr = *(const RecurrentAttr *)n->attr;
@@ -295,3 +281,9 @@ bool lower_extern(Lower *l, const Node *n) {
 
 bool lower_if(Lower *l, const Node *n) { return lower_unsupported(l, n, "control flow whose condition is not constant is not compiled by this version"); }
 bool lower_loop(Lower *l, const Node *n) { return lower_unsupported(l, n, "loops are not compiled by this version"); }
+
+/* Composites that legalisation turns into others (passes/legalise.c). */
+bool lower_composite(Lower *l, const Node *n) {
+  (void)diag_add(l->ir->diags, DIAG_E0901, n->src, "%s reached lowering", op_names[n->op]);
+  return false;
+}

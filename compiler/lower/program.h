@@ -132,12 +132,7 @@ typedef struct ConvStep {
   Epilogue epilogue;
 } ConvStep;
 
-typedef struct PoolStep { PoolAttr attr; } PoolStep;          /* in[0]; out[0], out[1] indices or NO_TENSOR */
-typedef struct SoftmaxStep { SoftmaxAttr attr; } SoftmaxStep; /* in[0], out[0] */
-typedef struct NormStep { NormAttr attr; } NormStep;          /* in: x, scale, bias or NO_TENSOR; contiguous */
-typedef struct RecurrentStep { RecurrentAttr attr; } RecurrentStep; /* in[8], out[3], NO_TENSOR where absent; contiguous */
-/* Repacks a run-time operand for a kernel: in[0] -> out[0]. */
-typedef struct PackStep { uint32_t kind; const Dim *k, *n, *stride_k, *stride_n; } PackStep;
+typedef struct PoolStep { PoolAttr attr; } PoolStep;          typedef struct RecurrentStep { RecurrentAttr attr; } RecurrentStep; /* in[8], out[3], NO_TENSOR where absent; contiguous */
 
 /* A symbol that this step decides: dimension `axis` of its output `out`. */
 typedef struct SymbolDef { const Dim *symbol; uint32_t out, axis; } SymbolDef;
@@ -146,8 +141,6 @@ typedef struct ExternStep {
   const SymbolDef *defs;
   uint32_t n_defs;
 } ExternStep;
-/* A symbol read from an element of an integer tensor in[0] (flat index), checked to lie in its range. */
-typedef struct SymbolStep { const Dim *symbol; uint32_t element; } SymbolStep;
 
 typedef struct Block Block;
 typedef struct IfStep { Block *then_block, *else_block; } IfStep; /* in[0]: condition; branches write the same out tensors */
