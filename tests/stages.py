@@ -89,6 +89,8 @@ STAGES = [
     Stage("fuzz", "fresh mutations of valid models",
           ["{python} tests/hostile/fuzz.py --castnet {sanitize} --cases {cases} --seconds 60"],
           ["{python} tests/hostile/fuzz.py --castnet {sanitize} --cases {cases} --seconds 1800"]),
+    Stage("files", "interrupted writes leave the old set, the new set, or nothing that builds",
+          ["{python} tests/files/run.py --castnet {plain}"]),
     Stage("repro", "the same bytes whatever the folder, locale, time zone and path",
           ["{python} tests/repro/run.py --castnet {plain} --cases {cases} --every 16"],
           ["{python} tests/repro/run.py --castnet {plain} --cases {cases}"]),
