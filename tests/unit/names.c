@@ -1,0 +1,82 @@
+/* C names and comments from hostile ONNX names. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "backend/names.h"
+
+static void identifiers(void **state) {
+  (void)state;
+  static const struct {
+    const char *onnx, *want;
+  } cases[] = {
+      {"Input3", "Input3"},
+      {"conv1/weight:0", "conv1_weight_0"},
+      {"3d", "x3d"},
+      {"", "fallback"},
+      {"float", "float_"},
+      {"class", "class_"},
+      {"linux", "linux_"},
+      {"__linux__", "__linux___"},
+      {"INT64_MAX", "INT64_MAX_"},
+      {"_MM_HINT_T0", "_MM_HINT_T0_"},
+      {"_Conv_output_0", "_Conv_output_0"},
+      {"cn_min", "cn_min_"},
+      {"\xc3\xa9t\xc3\xa9", "__t___"},
+      {"INPUT", "INPUT"},
+      {"0123456789012345678901234567890123456789012345", "x0123456789012345678901234567890123456789012345"},
+  };
+  Arena *a = arena_new(NULL, 0);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    assert_string_equal(names_identifier(a, str_c(cases[i].onnx), "fallback").ptr, cases[i].want);
+  arena_free(a);
+}
+
+static void cut_and_colliding_names_get_a_hash(void **state) {
+  (void)state;
+  Arena *a = arena_new(NULL, 0);
+  NameScope s = names_scope(a);
+  char text[1000];
+  memset(text, 'a', sizeof text);
+  Str cut = names_add(&s, (Str){text, sizeof text}, "x"), same = names_add(&s, (Str){text, sizeof text}, "x");
+  assert_int_equal(cut.len, 48 + 9);
+  assert_false(str_eq(cut, same));
+  assert_string_equal(names_add(&s, STR("a/b"), "x").ptr, "a_b");
+  Str other = names_add(&s, STR("a.b"), "x");
+  assert_int_equal(other.len, 3 + 9);
+  NameScope again = names_scope(a);
+  (void)names_add(&again, STR("a/b"), "x");
+  assert_true(str_eq(names_add(&again, STR("a.b"), "x"), other));
+  names_reserve(&again, "dim");
+  assert_int_equal(names_add(&again, STR("dim"), "x").len, 3 + 9);
+  again.no_letters = true;
+  assert_int_equal(names_add(&again, STR("x7"), "x").len, 2 + 9);
+  arena_free(a);
+}
+
+static void comments_stay_comments(void **state) {
+  (void)state;
+  Arena *a = arena_new(NULL, 0);
+  StrBuf b = sb_new(a);
+  names_comment(&b, STR("*/ int x; /* ?" "?/ \\\n\r \x01 **//"), 100);
+  assert_null(strstr(b.data, "*/"));
+  assert_null(strstr(b.data, "/*"));
+  assert_null(strstr(b.data, "?" "?"));
+  assert_null(strchr(b.data, '\n'));
+  assert_null(strchr(b.data, '\r'));
+  StrBuf text = sb_new(a);
+  names_c_string(&text, (Str){"a\"b\\c?" "?=\n\0" "1\xff", 12});
+  assert_string_equal(text.data, "a\\\"b\\\\c\\?\\?=\\012\\0001\\377");
+  arena_free(a);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(identifiers),
+      cmocka_unit_test(cut_and_colliding_names_get_a_hash),
+      cmocka_unit_test(comments_stay_comments),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
