@@ -90,6 +90,16 @@ CN_KERNEL cn_vf32 cn_vf32_maxn(cn_vf32 a, cn_vf32 b) {
   return _mm256_blendv_ps(_mm256_max_ps(a, b), a, _mm256_cmp_ps(a, a, _CMP_UNORD_Q));
 }
 
+CN_KERNEL cn_vf32 cn_vf32_round(cn_vf32 x) { return _mm256_round_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+
+CN_KERNEL cn_vf32 cn_vf32_pow2(cn_vf32 x) {
+  return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(_mm256_cvtps_epi32(x), _mm256_set1_epi32(127)), 23));
+}
+
+CN_KERNEL cn_vf32 cn_vf32_keep_ge(cn_vf32 a, cn_vf32 b, cn_vf32 v) {
+  return _mm256_and_ps(_mm256_cmp_ps(a, b, _CMP_NLT_UQ), v);
+}
+
 CN_KERNEL float cn_vf32_reduce_add(cn_vf32 v) {
   __m128 x = _mm_add_ps(cn_avx2_low(v), cn_avx2_high(v));
   x = _mm_add_ps(x, _mm_movehl_ps(x, x));

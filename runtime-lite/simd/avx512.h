@@ -65,6 +65,20 @@ CN_KERNEL cn_vf32 cn_vf32_maxn(cn_vf32 a, cn_vf32 b) {
   return _mm512_mask_mov_ps(_mm512_max_ps(a, b), _mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q), a);
 }
 
+/* As simd/scalar.h does it: gcc 12's roundscale warns at -O0. */
+CN_KERNEL cn_vf32 cn_vf32_round(cn_vf32 x) {
+  const cn_vf32 big = _mm512_set1_ps(12582912.0f);
+  return _mm512_sub_ps(_mm512_add_ps(x, big), big);
+}
+
+CN_KERNEL cn_vf32 cn_vf32_pow2(cn_vf32 x) {
+  return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_add_epi32(_mm512_cvtps_epi32(x), _mm512_set1_epi32(127)), 23));
+}
+
+CN_KERNEL cn_vf32 cn_vf32_keep_ge(cn_vf32 a, cn_vf32 b, cn_vf32 v) {
+  return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(a, b, _CMP_NLT_UQ), v);
+}
+
 CN_KERNEL float cn_vf32_reduce_add(cn_vf32 v) {
   __m256 h = _mm256_add_ps(_mm512_castps512_ps256(v), _mm512_extractf32x8_ps(v, 1));
   __m128 x = _mm_add_ps(_mm256_castps256_ps128(h), _mm256_extractf128_ps(h, 1));

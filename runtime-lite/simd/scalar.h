@@ -65,6 +65,23 @@ CN_INLINE cn_vf32 cn_vf32_min(cn_vf32 a, cn_vf32 b) { return a < b ? a : b; }
 
 CN_INLINE cn_vf32 cn_vf32_maxn(cn_vf32 a, cn_vf32 b) { return a > b || a != a ? a : b; }
 
+/* To the nearest whole number, ties to even; |x| < 2^22. */
+CN_INLINE cn_vf32 cn_vf32_round(cn_vf32 x) {
+  const float big = x + 12582912.0f; /* 1.5 * 2^23: its last bit counts ones */
+  return big - 12582912.0f;
+}
+
+/* 2^x for whole x of -126 .. 127; anything for NaN. */
+CN_INLINE cn_vf32 cn_vf32_pow2(cn_vf32 x) {
+  const uint32_t bits = (uint32_t)(int32_t)(x == x ? x + 127.0f : 0.0f) << 23;
+  float y;
+  memcpy(&y, &bits, sizeof y);
+  return y;
+}
+
+/* v where a >= b or a is NaN, else 0. */
+CN_INLINE cn_vf32 cn_vf32_keep_ge(cn_vf32 a, cn_vf32 b, cn_vf32 v) { return a < b ? 0.0f : v; }
+
 /* Lanes are added pairwise at half distances: (0 + L/2), ..., in the same order on every run. */
 CN_INLINE float cn_vf32_reduce_add(cn_vf32 v) { return v; }
 

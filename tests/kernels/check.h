@@ -12,6 +12,7 @@
 #include "kernels/gemm_f32.h"
 #include "kernels/gemm_s16.h"
 #include "kernels/pool_f32.h"
+#include "kernels/rows_f32.h"
 
 enum { PEAK_CHAINS = 12 };
 
@@ -37,6 +38,12 @@ typedef struct KernelSet {
   size_t (*conv_s16_tasks)(const cn_conv_s16_args *a);
   size_t (*conv_s16_scratch)(const cn_window *w);
   void (*conv_s16)(const cn_conv_s16_args *a, int32_t *scratch, size_t t0, size_t t1);
+  float (*row_sum_f32)(const float *x, size_t n);
+  float (*row_max_f32)(const float *x, size_t n);
+  size_t (*softmax_f32_tasks)(const cn_softmax_f32_args *s);
+  void (*softmax_f32)(const cn_softmax_f32_args *s, size_t t0, size_t t1);
+  size_t (*norm_f32_tasks)(const cn_norm_f32_args *a);
+  void (*norm_f32)(const cn_norm_f32_args *a, size_t t0, size_t t1);
   size_t (*layer_selftest)(void);     /* number of wrong lanes */
   float (*peak_f32)(size_t rounds);   /* PEAK_CHAINS independent FMAs of a vector a round, nothing else */
 } KernelSet;

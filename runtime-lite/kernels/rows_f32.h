@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT-0 */
+/* Sums, maxima, softmax and normalisation of rows, f32. Every reduction is a tree that the row's length and the layer's width
+ * fix: four vectors side by side, then the lanes pairwise. Needs a SIMD layer included before. */
+#ifndef CN_KERNELS_ROWS_F32_H
+#define CN_KERNELS_ROWS_F32_H
+
+#include "base.h"
+#include "kernels/window.h"
+#include "scalar_all.h"
+
+/* e^x for x <= 0, below 1.1 ulp where the result is at least 2^-126, else 0; NaN stays. e^x = 2^k e^r, |r| <= ln 2 / 2,
+ * (e^r - 1 - r) / r^2 as a minimax polynomial. */
+CN_KERNEL cn_vf32 cn_vf32_exp_neg(cn_vf32 x) {
+  const cn_vf32 least = cn_vf32_set1(-87.3365f);
+  const cn_vf32 in = cn_vf32_max(least, x);
+  const cn_vf32 k = cn_vf32_round(cn_vf32_mul(in, cn_vf32_set1(0x1.715476p+0f)));
+  cn_vf32 r = cn_vf32_fma(k, cn_vf32_set1(-0x1.62e4p-1f), in); /* 15 bits: the product is exact */
+  r = cn_vf32_fma(k, cn_vf32_set1(-0x1.7f7d1cp-20f), r);
+  cn_vf32 p = cn_vf32_fma(cn_vf32_set1(0x1.6a2434p-10f), r, cn_vf32_set1(0x1.1239e2p-7f));
+  p = cn_vf32_fma(p, r, cn_vf32_set1(0x1.5558f2p-5f));
+  p = cn_vf32_fma(p, r, cn_vf32_set1(0x1.555492p-3f));
+  p = cn_vf32_fma(p, r, cn_vf32_set1(0x1.fffffcp-2f));
+  p = cn_vf32_add(cn_vf32_set1(1.0f), cn_vf32_fma(cn_vf32_mul(r, r), p, r));
+  return cn_vf32_keep_ge(x, least, cn_vf32_mul(p, cn_vf32_pow2(k)));
+}
+
+/* What is added up: the elements, the squares of their distances to `about`, or e^(x - about), which also goes to out. */
+#define CN_ROW_SUM 0
+
+#define CN_ROW_SQUARES 1
+
+#define CN_ROW_EXP 2
+
+/* One vector of a row; lanes beyond n add nothing. op is a literal, out may be NULL. */
+CN_KERNEL cn_vf32 cn_row_term_f32(const float *x, float *out, cn_vf32 about, size_t n, int op) {
+  const cn_vf32 v = cn_vf32_load_n(x, n);
+  cn_vf32 d;
+  if (op == CN_ROW_SUM) return v;
+  d = cn_vf32_sub(v, about);
+  d = op == CN_ROW_SQUARES ? cn_vf32_mul(d, d) : cn_vf32_exp_neg(d);
+  if (out) cn_vf32_store_n(out, d, n);
+  if (n < CN_VF32_LANES) { /* what the empty lanes made of zero must not count */
+    CN_ALIGN(64) float lanes[CN_VF32_LANES];
+    cn_vf32_store(lanes, d);
+    d = cn_vf32_load_n(lanes, n);
+  }
+  return d;
+}
+
+CN_KERNEL float cn_row_reduce_f32(const float *x, float *out, float about, size_t n, int op) {
+  const cn_vf32 a = cn_vf32_set1(about);
+  const size_t lanes = CN_VF32_LANES;
+  cn_vf32 acc[4];
+  size_t i = 0;
+  CN_UNROLL(4)
+  for (size_t v = 0; v < 4; v++) acc[v] = cn_vf32_zero();
+  for (; i + 4 * lanes <= n; i += 4 * lanes) {
+    CN_UNROLL(4)
+    for (size_t v = 0; v < 4; v++)
+      acc[v] = cn_vf32_add(acc[v], cn_row_term_f32(x + i + v * lanes, out ? out + i + v * lanes : 0, a, lanes, op));
+  }
+  for (; i < n; i += lanes) acc[0] = cn_vf32_add(acc[0], cn_row_term_f32(x + i, out ? out + i : 0, a, cn_min(lanes, n - i), op));
+  return cn_vf32_reduce_add(cn_vf32_add(cn_vf32_add(acc[0], acc[2]), cn_vf32_add(acc[1], acc[3])));
+}
+
+CN_DRIVER float cn_row_sum_f32(const float *x, size_t n) { return cn_row_reduce_f32(x, 0, 0.0f, n, CN_ROW_SUM); }
+
+/* sum of (x - about)^2 */
+CN_DRIVER float cn_row_squares_f32(const float *x, float about, size_t n) {
+  return cn_row_reduce_f32(x, 0, about, n, CN_ROW_SQUARES);
+}
+
+/* out = e^(x - about), at least as large as all x; returns the sum. out NULL: the sum alone. */
+CN_DRIVER float cn_row_exp_f32(const float *x, float *out, float about, size_t n) {
+  return cn_row_reduce_f32(x, out, about, n, CN_ROW_EXP);
+}
+
+/* NaN if there is one; minus infinity of nothing. */
+CN_DRIVER float cn_row_max_f32(const float *x, size_t n) {
+  cn_vf32 acc = cn_vf32_set1(cn_least_f32());
+  float most;
+  size_t i = 0;
+  for (; i + CN_VF32_LANES <= n; i += CN_VF32_LANES) acc = cn_vf32_maxn(acc, cn_vf32_load(x + i));
+  most = cn_vf32_reduce_maxn(acc);
+  for (; i < n; i++) most = most > x[i] || most != most ? most : x[i];
+  return most;
+}
+
+/* Softmax over the middle axis of [outer][n][inner]; may run in place. */
+typedef struct cn_softmax_f32_args {
+  size_t outer, n, inner;
+  const float *in;
+  float *out;
+  int log; /* the logarithm of it: x - max - log(sum) */
+} cn_softmax_f32_args;
+
+/* About 2^12 elements of rows, or one outer index: by sizes alone. */
+CN_INLINE size_t cn_softmax_f32_rows(const cn_softmax_f32_args *s) {
+  return s->inner == 1 ? cn_ceil_div(4096, cn_max(s->n, 1)) : 1;
+}
+
+CN_INLINE size_t cn_softmax_f32_tasks(const cn_softmax_f32_args *s) {
+  return cn_ceil_div(s->outer, cn_softmax_f32_rows(s));
+}
+
+/* x / by, or x - by - low */
+CN_KERNEL void cn_row_div_f32(const float *x, float *out, float by, size_t n) {
+  for (size_t i = 0; i < n; i += CN_VF32_LANES)
+    cn_vf32_store_n(out + i, cn_vf32_div(cn_vf32_load_n(x + i, n - i), cn_vf32_set1(by)), n - i);
+}
+
+CN_KERNEL void cn_row_sub_f32(const float *x, float *out, float by, float low, size_t n) {
+  for (size_t i = 0; i < n; i += CN_VF32_LANES) {
+    const cn_vf32 d = cn_vf32_sub(cn_vf32_load_n(x + i, n - i), cn_vf32_set1(by));
+    cn_vf32_store_n(out + i, cn_vf32_sub(d, cn_vf32_set1(low)), n - i);
+  }
+}
+
+/* w <= lanes columns of [n][inner], down the rows. */
+CN_KERNEL void cn_softmax_columns_f32(const cn_softmax_f32_args *s, const float *x, float *out, size_t w) {
+  const size_t step = s->inner;
+  cn_vf32 most = cn_vf32_set1(cn_least_f32()), sum = cn_vf32_zero();
+  for (size_t i = 0; i < s->n; i++) most = cn_vf32_maxn(most, cn_vf32_load_n(x + i * step, w));
+  for (size_t i = 0; i < s->n; i++) {
+    const cn_vf32 d = cn_vf32_sub(cn_vf32_load_n(x + i * step, w), most), e = cn_vf32_exp_neg(d);
+    sum = cn_vf32_add(sum, e);
+    cn_vf32_store_n(out + i * step, s->log ? d : e, w);
+  }
+  if (s->log) {
+    CN_ALIGN(64) float lanes[CN_VF32_LANES];
+    cn_vf32_store(lanes, sum);
+    for (size_t i = 0; i < w; i++) lanes[i] = cn_log_f32(lanes[i]);
+    sum = cn_vf32_load_n(lanes, w);
+  }
+  for (size_t i = 0; i < s->n; i++) {
+    const cn_vf32 v = cn_vf32_load_n(out + i * step, w);
+    cn_vf32_store_n(out + i * step, s->log ? cn_vf32_sub(v, sum) : cn_vf32_div(v, sum), w);
+  }
+}
+
+/* Tasks t0 .. t1 of cn_softmax_f32_tasks(s). */
+CN_DRIVER void cn_softmax_f32(const cn_softmax_f32_args *s, size_t t0, size_t t1) {
+  const size_t rows = cn_softmax_f32_rows(s), stop = cn_min(s->outer, t1 * rows);
+  for (size_t o = t0 * rows; o < stop; o++) {
+    const float *x = s->in + o * s->n * s->inner;
+    float *out = s->out + o * s->n * s->inner;
+    if (s->inner != 1) {
+      for (size_t i = 0; i < s->inner; i += CN_VF32_LANES)
+        cn_softmax_columns_f32(s, x + i, out + i, cn_min(CN_VF32_LANES, s->inner - i));
+      continue;
+    }
+    const float most = cn_row_max_f32(x, s->n), sum = cn_row_exp_f32(x, s->log ? 0 : out, most, s->n);
+    if (s->log) cn_row_sub_f32(x, out, most, cn_log_f32(sum), s->n);
+    else cn_row_div_f32(out, out, sum, s->n);
+  }
+}
+
+/* out = (x - mean) / sqrt(variance + epsilon) * scale + bias over rows of n; rms: no mean. Mean and variance in two passes.
+ * scale, bias: [n] or NULL. May run in place. */
+typedef struct cn_norm_f32_args {
+  size_t rows, n;
+  const float *in, *scale, *bias;
+  float *out;
+  float epsilon;
+  int rms;
+} cn_norm_f32_args;
+
+CN_INLINE size_t cn_norm_f32_rows(const cn_norm_f32_args *a) { return cn_ceil_div(4096, cn_max(a->n, 1)); }
+
+CN_INLINE size_t cn_norm_f32_tasks(const cn_norm_f32_args *a) { return cn_ceil_div(a->rows, cn_norm_f32_rows(a)); }
+
+/* Tasks t0 .. t1 of cn_norm_f32_tasks(a). */
+CN_DRIVER void cn_norm_f32(const cn_norm_f32_args *a, size_t t0, size_t t1) {
+  const size_t rows = cn_norm_f32_rows(a), stop = cn_min(a->rows, t1 * rows), n = a->n;
+  for (size_t r = t0 * rows; r < stop; r++) {
+    const float *x = a->in + r * n;
+    const float mean = a->rms ? 0.0f : cn_row_sum_f32(x, n) / (float)n;
+    const float by = 1.0f / cn_sqrt_f32(cn_row_squares_f32(x, mean, n) / (float)n + a->epsilon);
+    for (size_t i = 0; i < n; i += CN_VF32_LANES) {
+      cn_vf32 v = cn_vf32_mul(cn_vf32_sub(cn_vf32_load_n(x + i, n - i), cn_vf32_set1(mean)), cn_vf32_set1(by));
+      if (a->scale) v = cn_vf32_mul(v, cn_vf32_load_n(a->scale + i, n - i));
+      if (a->bias) v = cn_vf32_add(v, cn_vf32_load_n(a->bias + i, n - i));
+      cn_vf32_store_n(a->out + r * n + i, v, n - i);
+    }
+  }
+}
+
+#endif

@@ -1,0 +1,90 @@
+#include "simd/scalar.h"
+
+#include "check.h"
+
+#include <math.h>
+#include <string.h>
+
+static size_t pick_length(Case *c) { return pick(c, 5) ? pick(c, (uint32_t)(8 * c->set->lanes + 2)) : 100 + pick(c, 900); }
+
+void test_cn_row_sum_f32(Case *c) {
+  const size_t n = pick_length(c);
+  float *x = guarded_values(c, n);
+  double want = 0, size = 0;
+  if (n && pick(c, 6) == 0) x[pick(c, (uint32_t)n)] = pick(c, 2) ? NAN : INFINITY;
+  for (size_t i = 0; i < n; i++) {
+    want += (double)x[i];
+    size += fabs((double)x[i]);
+  }
+  const float got = c->set->row_sum_f32(x, n);
+  if (!close_enough(got, want, size * 0x1p-20)) fail(c, "%s of %zu: %g, not %g", c->kernel, n, (double)got, want);
+}
+
+void test_cn_row_max_f32(Case *c) {
+  const size_t n = pick_length(c);
+  float *x = guarded_values(c, n), want = -INFINITY;
+  if (n && pick(c, 6) == 0) x[pick(c, (uint32_t)n)] = pick(c, 2) ? NAN : INFINITY;
+  for (size_t i = 0; i < n; i++) want = want > x[i] || isnan(want) ? want : x[i];
+  const float got = c->set->row_max_f32(x, n);
+  if (!close_enough(got, (double)want, 0)) fail(c, "%s of %zu: %g, not %g", c->kernel, n, (double)got, (double)want);
+}
+
+/* One row with its stride against the definition in double. */
+static void compare_softmax(Case *c, const float *x, const float *got, size_t n, size_t step, int log_of) {
+  double most = -INFINITY, sum = 0;
+  for (size_t i = 0; i < n; i++) most = isnan(x[i * step]) ? NAN : isnan(most) || most > (double)x[i * step] ? most : (double)x[i * step];
+  for (size_t i = 0; i < n; i++) sum += exp((double)x[i * step] - most);
+  for (size_t i = 0; i < n; i++) {
+    const double d = (double)x[i * step] - most, want = log_of ? d - log(sum) : exp(d) / sum;
+    const double bound = log_of ? (fabs(want) + 4) * 0x1p-21 : want * (0x1p-20 + fmin(fabs(d), 200) * 0x1p-23) + 0x1p-125;
+    if (!close_enough(got[i * step], want, bound))
+      fail(c, "%s [%zu] of %zu is %g, not %g", c->kernel, i, n, (double)got[i * step], want);
+  }
+}
+
+void test_cn_softmax_f32(Case *c) {
+  const KernelSet *s = c->set;
+  cn_softmax_f32_args a = {.outer = 1 + pick(c, 4), .n = 1 + pick_length(c), .inner = pick(c, 2) ? 1 : 1 + pick(c, 40), .log = pick(c, 2) != 0};
+  const size_t size = a.outer * a.n * a.inner;
+  float *x = guarded(c, size), *kept = guarded(c, size);
+  for (size_t i = 0; i < size; i++) x[i] = pick_value(c) * (pick(c, 8) ? 4.0f : 60.0f);
+  if (pick(c, 6) == 0) x[pick(c, (uint32_t)size)] = pick(c, 2) ? NAN : -INFINITY;
+  memcpy(kept, x, size * sizeof *x);
+  a.in = x;
+  a.out = pick(c, 2) ? x : guarded(c, size);
+  const size_t tasks = s->softmax_f32_tasks(&a), cut = pick(c, (uint32_t)tasks + 1);
+  s->softmax_f32(&a, cut, tasks);
+  s->softmax_f32(&a, 0, cut);
+  for (size_t o = 0; o < a.outer; o++)
+    for (size_t i = 0; i < a.inner; i++)
+      compare_softmax(c, kept + o * a.n * a.inner + i, a.out + o * a.n * a.inner + i, a.n, a.inner, a.log);
+}
+
+void test_cn_norm_f32(Case *c) {
+  const KernelSet *s = c->set;
+  cn_norm_f32_args a = {.rows = 1 + pick(c, 9), .n = 1 + pick_length(c), .epsilon = 1e-5f, .rms = pick(c, 2) != 0};
+  float *x = guarded_values(c, a.rows * a.n), *kept = guarded(c, a.rows * a.n);
+  const float offset = pick(c, 3) ? 0.0f : 50.0f;
+  for (size_t i = 0; i < a.rows * a.n; i++) x[i] += offset;
+  memcpy(kept, x, a.rows * a.n * sizeof *x);
+  a.in = x;
+  a.scale = pick(c, 2) ? guarded_values(c, a.n) : NULL;
+  a.bias = pick(c, 2) ? guarded_values(c, a.n) : NULL;
+  a.out = pick(c, 2) ? x : guarded(c, a.rows * a.n);
+  const size_t tasks = s->norm_f32_tasks(&a), cut = pick(c, (uint32_t)tasks + 1);
+  s->norm_f32(&a, cut, tasks);
+  s->norm_f32(&a, 0, cut);
+  for (size_t r = 0; r < a.rows; r++) {
+    double mean = 0, var = 0;
+    for (size_t i = 0; i < a.n; i++) mean += (double)kept[r * a.n + i] / (double)a.n;
+    if (a.rms) mean = 0;
+    for (size_t i = 0; i < a.n; i++) var += ((double)kept[r * a.n + i] - mean) * ((double)kept[r * a.n + i] - mean) / (double)a.n;
+    for (size_t i = 0; i < a.n; i++) {
+      const double inv = 1 / sqrt(var + (double)a.epsilon);
+      const double want = ((double)kept[r * a.n + i] - mean) * inv * (a.scale ? (double)a.scale[i] : 1) + (a.bias ? (double)a.bias[i] : 0);
+      const double bound = (fabs(want) + 4 + (double)offset * inv) * 0x1p-20;
+      if (!close_enough(a.out[r * a.n + i], want, bound))
+        fail(c, "%s row %zu [%zu] of %zu is %g, not %g", c->kernel, r, i, a.n, (double)a.out[r * a.n + i], want);
+    }
+  }
+}
