@@ -17,9 +17,10 @@ typedef struct OnnxOpRow {
   const char *domain; /* "" is ai.onnx */
   const char *type;
   int since, until;   /* the versions (opset numbers) that this row covers, until inclusive; 999 open */
-  /* "T I? -> T O*": one word an operand: a type variable, `?` may be left out, `*` any number (last only), `+` one or more. */
+  /* "T I? -> T O*": one word an operand: a type variable, `?` may be left out, `*` any number (last only), `+` one or more.
+   * A variable in lower case may be another type for each operand. */
   const char *signature;
-  const char *types;  /* "T:float,int I:s32,s64": the sets each variable ranges over; a variable takes one type in a node */
+  const char *types;  /* "T:float,int I:s32,s64": the sets (import_types.c) that each variable ranges over, any type if absent */
   const char *attrs;  /* "axis:i alpha:f mode:s perm:I scales:F keys:S value:t body:g !to:i" (! required) */
   ImportFn import;
   int arg;            /* for the family's function: a ScalarFn, a ReduceKind ... */
@@ -36,6 +37,8 @@ struct OpContext {
   size_t n_in;      /* as written in the node */
   Value **out;      /* [n_out] to be filled; entries whose name is empty may stay NULL */
   size_t n_out;
+  const OnnxAttr *attrs; /* the node's, references to a function's attributes resolved */
+  size_t n_attrs;
   struct Importer *importer; /* for subgraphs: see import_subgraph */
 };
 
@@ -70,19 +73,19 @@ Value *op_constant(OpContext *c, const OnnxTensor *t);
 /* Imports a body with the outer scope visible; its inputs get the given types. NULL after a diagnostic. */
 Graph *op_subgraph(OpContext *c, const OnnxGraph *g, const Type *input_types, size_t n_inputs);
 
-/* ---- one declaration a family; rows name them ---- */
-#define IMPORT(name) bool import_##name(OpContext *c);
-#include "ops/import_fns.def"
-#undef IMPORT
+/* ---- one declaration a family, from the rows that name it ---- */
+#define ROW(domain, type, since, until, signature, types, attrs, fn, arg) bool import_##fn(OpContext *c);
+#include "ops/onnx.def"
+#undef ROW
 
 /* ---- the importer ---- */
 typedef struct ImportOptions {
   const char *path; /* for diagnostics */
   /* --dim name=lo..hi */
-  struct { Str name; int64_t lo, hi; } const *dims;
+  const struct ImportDim { Str name; int64_t lo, hi; } *dims;
   size_t n_dims;
   /* --op domain::Type=symbol */
-  struct { Str domain, type, symbol; } const *ops;
+  const struct ImportOp { Str domain, type, symbol; } *ops;
   size_t n_ops;
 } ImportOptions;
 
