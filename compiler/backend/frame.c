@@ -65,7 +65,7 @@ static void init_dims(Frame *f) {
     if (s->symbol.origin != DIM_FROM_INPUT) f->in_dims[i] = false;
     f->has_dims |= f->in_dims[i];
     if (f->in_dims[i]) f->dim_fields[i] = names_add(&fields, s->symbol.name, "dim");
-    f->locals[i] = names_add(&locals, s->symbol.name, "size");
+    f->locals[i] = names_add(&locals, s->symbol.name, "dim");
   }
 }
 

@@ -80,10 +80,6 @@ static bool is_letter_and_digits(Str s) {
   return true;
 }
 
-static bool is_taken(const NameScope *s, Str name) {
-  return map_has(&s->used, name) || (s->no_letters && is_letter_and_digits(name));
-}
-
 NameScope names_scope(Arena *a) { return (NameScope){.arena = a, .used = map_new(a)}; }
 
 void names_reserve(NameScope *s, const char *name) { map_put(&s->used, str_c(name), s); }
@@ -92,8 +88,9 @@ Str names_add(NameScope *s, Str onnx_name, const char *fallback) {
   bool cut;
   Str name = onnx_name.len ? onnx_name : str_c(fallback);
   Str base = plain(s->arena, name, &cut);
+  if (s->no_letters && is_letter_and_digits(base)) base = arena_printf(s->arena, "%s_%.*s", fallback, STR_ARG(base));
   Str r = cut ? with_hash(s->arena, base, name, 0) : base;
-  for (uint64_t seed = 0; is_taken(s, r); seed++) r = with_hash(s->arena, base, name, seed);
+  for (uint64_t seed = 0; map_has(&s->used, r); seed++) r = with_hash(s->arena, base, name, seed);
   map_put(&s->used, r, s);
   return r;
 }

@@ -149,21 +149,20 @@ static const Dim *element_count(const Frame *f, const Type *t) {
   return dim_product(f->program->dims, t->dims, t->rank);
 }
 
-/* Dimensions of all outputs first: the caller that has to give more room sees every size at once. */
+/* Dimensions of all outputs come before any check of room: the caller who has to give more sees every size at once. */
+static void print_known_dims(Frame *f, StrBuf *b) {
+  for (size_t i = 0; i < f->n_out; i++)
+    if (f->out[i].sized && !frame_needs_data(&f->out[i].type)) print_output_dims(f, b, &f->out[i]);
+}
+
 static void print_room_checks(Frame *f, StrBuf *b) {
-  bool any = false;
-  for (size_t i = 0; i < f->n_out; i++) {
-    const IoField *o = &f->out[i];
-    any |= !o->owned;
-    if (o->sized && !frame_needs_data(&o->type)) print_output_dims(f, b, o);
-  }
-  if (!any) return;
-  const char *sep = "  if (";
+  const char *before = "  if (", *end = "";
   for (size_t i = 0; i < f->n_out; i++) {
     const IoField *o = &f->out[i];
     if (o->owned) continue;
-    sb_puts(b, sep);
-    sep = " ||\n      ";
+    sb_puts(b, before);
+    before = " ||\n      ";
+    end = ")\n    return CASTNET_ERR_CAPACITY;\n";
     int n = (int)o->name.len;
     if (o->sized) {
       sb_printf(b, "cn_no_room(out->%.*s.data, out->%.*s.capacity, ", n, o->name.ptr, n, o->name.ptr);
@@ -173,26 +172,28 @@ static void print_room_checks(Frame *f, StrBuf *b) {
       sb_printf(b, "out->%.*s == NULL", n, o->name.ptr);
     }
   }
-  sb_puts(b, ")\n    return CASTNET_ERR_CAPACITY;\n");
+  sb_puts(b, end);
+}
+
+/* Also says CASTNET_ERR_DIM: a size that cannot be told. */
+static void print_need(Frame *f, StrBuf *b) {
+  int64_t bytes = 0;
+  if (dim_is_const(f->arena_bytes, &bytes) && !f->has_dims) {
+    sb_printf(b, "  out->ws_needed = %" PRId64 ";\n", bytes);
+    return;
+  }
+  sb_printf(b, "  const size_t need = %.*s_workspace_size(&in->dim);\n", STR_ARG(f->name));
+  sb_puts(b, "  if (need == SIZE_MAX) return CASTNET_ERR_DIM;\n  out->ws_needed = need;\n");
 }
 
 static void print_workspace_checks(Frame *f, StrBuf *b) {
-  int64_t bytes = 0;
-  bool fixed = dim_is_const(f->arena_bytes, &bytes);
-  if (f->has_dims) {
-    sb_printf(b, "  const size_t need = %.*s_workspace_size(&in->dim);\n  if (need == SIZE_MAX) return CASTNET_ERR_DIM;\n", STR_ARG(f->name));
-    sb_puts(b, "  out->ws_needed = need;\n");
-  } else {
-    sb_printf(b, "  out->ws_needed = %" PRId64 ";\n", bytes);
-  }
-  if (fixed && bytes == 0) return;
+  if (dim_is(f->arena_bytes, 0)) return;
   sb_puts(b, "  if (ws_size < out->ws_needed) return CASTNET_ERR_WORKSPACE;\n");
   sb_printf(b, "  if (!cn_aligned(ws, %.*s_WORKSPACE_ALIGN)) return CASTNET_ERR_ALIGN;\n", STR_ARG(f->name));
 }
 
 static void print_places(Frame *f, const EmitCtx *c, StrBuf *b) {
-  int64_t bytes = 0;
-  if (!dim_is_const(f->arena_bytes, &bytes) || bytes != 0) sb_puts(b, "  unsigned char *const m = (unsigned char *)ws;\n");
+  if (!dim_is(f->arena_bytes, 0)) sb_puts(b, "  unsigned char *const m = (unsigned char *)ws;\n");
   else sb_puts(b, "  (void)ws;\n  (void)ws_size;\n");
   if (f->weights.n > 0) {
     if (f->opt->weights == WEIGHTS_BIN) sb_puts(b, "  const unsigned char *const w = (const unsigned char *)e.weights;\n");
@@ -232,9 +233,11 @@ void run_body(Frame *f, const EmitCtx *c, StrBuf *b) {
   if (!f->has_dims && f->n_in == 0) sb_puts(b, "  (void)in;\n");
   print_isa_check(f, b);
   print_weights_checks(f, b);
-  print_workspace_checks(f, b);
+  print_need(f, b);
   print_locals(f, b, "in->dim.", wanted);
   print_data_symbols(f, b, wanted);
+  print_known_dims(f, b);
+  print_workspace_checks(f, b);
   print_room_checks(f, b);
   print_places(f, c, b);
   sb_putc(b, '\n');

@@ -1,0 +1,152 @@
+"""Generated text of small programs: compiles everywhere without a warning, runs, and does not build from mixed sets.
+
+usage: compile.py MAKE_MODEL RUNTIME_SOURCE_DIR
+"""
+import itertools
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+MAKE, SOURCE = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
+HERE = SOURCE / "tests/backend"
+COMPILERS = [c for c in ("gcc", "clang") if shutil.which(c)]
+STRICT = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror", "-ffp-contract=off"]
+ALLOWED = {"memcpy", "memset", "memmove", "memcmp", "m_run", "m_detect", "m_workspace_size", "_GLOBAL_OFFSET_TABLE_"}
+failures = []
+
+
+def run(*command, ok=True, cwd=None):
+    r = subprocess.run([str(c) for c in command], capture_output=True, text=True, cwd=cwd, timeout=300)
+    if (r.returncode == 0) != ok:
+        failures.append(f"{' '.join(map(str, command))}: exit {r.returncode}\n{r.stdout}{r.stderr}"[:4000])
+    return r
+
+
+def make(folder, case, *options):
+    run(MAKE, case, folder, *options)
+    return folder
+
+
+def undefined(objects):
+    names = set()
+    for o in objects:
+        names |= {line.split()[-1] for line in run("nm", "-u", o).stdout.splitlines()}
+    return {n for n in names if n not in ALLOWED and not n.startswith("m_weights_")}
+
+
+def writable(objects):
+    """Symbols in .data or .bss: the library must have none."""
+    return [line for o in objects for line in run("nm", o).stdout.splitlines() if line.split()[-2] in "dDbBC"]
+
+
+def build(folder, cc, level, defines=(), user=None):
+    """Compiles every .c of the folder strictly; with `user`, also links and runs it."""
+    objects = []
+    for c in sorted(folder.glob("*.c")):
+        o = folder / f"{c.stem}.{cc}{level}.o"
+        run(cc, *STRICT, level, "-I", folder, "-c", c, "-o", o)
+        objects.append(o)
+    bad = undefined(objects) | set(writable(objects))
+    if bad:
+        failures.append(f"{folder.name} {cc} {level}: needs or holds {sorted(bad)}")
+    if user:
+        exe = folder / f"use.{cc}{level}"
+        run(cc, *STRICT, level, "-I", folder, *defines, HERE / user, *objects, "-o", exe)
+        weights = sorted(folder.glob("*.bin")) if "-DBIN" in defines else []
+        run(exe, *weights)
+
+
+def check_case(work, case, weights, outputs, target):
+    folder = make(work / f"{case}-{weights}-{outputs}-{target}", case, f"weights={weights}", f"outputs={outputs}",
+                  f"target={target}", "value=10")
+    defines = ["-DVALUE=10"] + ["-DOWNED"] * (outputs == "workspace") + ["-DBIN"] * (weights == "bin")
+    user = {"static": "use_static.c", "dynamic": "use_dynamic.c" if weights != "bin" else None}.get(case)
+    for cc, level in itertools.product(COMPILERS, ("-O0", "-O2")):
+        build(folder, cc, level, defines, user)
+    for cxx in ("g++", "clang++"):
+        if shutil.which(cxx):
+            run(cxx, "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror", "-fsyntax-only", "-x", "c++", folder / "m.h")
+    return folder
+
+
+def check_mixed(work, weights):
+    """Two runs that differ in the weights' values: no file of one builds with the files of the other."""
+    a = make(work / f"a-{weights}", "static", f"weights={weights}", "value=10")
+    b = make(work / f"b-{weights}", "static", f"weights={weights}", "value=20")
+    cc = COMPILERS[0]
+    for name in sorted(p.name for p in a.iterdir()):
+        mixed = work / f"mixed-{weights}-{name}"
+        shutil.copytree(a, mixed)
+        shutil.copy(b / name, mixed / name)
+        exe = mixed / "use"
+        command = [cc, "-std=c99", "-I", mixed, "-DVALUE=10", HERE / "use_static.c", *sorted(mixed.glob("*.c")), "-o", exe]
+        if name.endswith(".bin"):
+            stale = subprocess.run(list(map(str, command)), capture_output=True, timeout=300).returncode == 0 and weights == "asm"
+            if stale:
+                run(exe, ok=False)
+        else:
+            run(*command, ok=False)
+
+
+def check_same_code(work):
+    """Weights in their own file can be replaced when only their values changed."""
+    a = make(work / "replace-a", "static", "weights=bin", "value=10")
+    b = make(work / "replace-b", "static", "weights=bin", "value=20")
+    other = make(work / "replace-c", "dynamic", "weights=bin", "value=20")
+    exe = a / "use"
+    for value, weights, ok in ((10, a, True), (20, b, True), (20, other, False)):
+        run(COMPILERS[0], *STRICT, "-I", a, f"-DVALUE={value}", HERE / "use_static.c", a / "m.c", "-o", exe)
+        run(exe, weights / "m_weights.bin", ok=ok)
+
+
+def check_modes_agree(work):
+    """Words, .incbin and the file are the same bytes."""
+    text = (make(work / "words", "static", "weights=c", "words=1000") / "m_weights.c").read_text()
+    words = [int(w, 16) for w in text[text.rindex("{{"):].replace("{{", "").replace("}};", "").split(",") if w.strip()]
+    data = b"".join(w.to_bytes(8, "little") for w in words)
+    bin_ = (make(work / "auto", "static", "words=1000") / "m_weights.bin").read_bytes()
+    if data[64:] != bin_[64:]:
+        failures.append("weights as words differ from the file")
+    big = make(work / "big", "static", "words=1200000")
+    if ".incbin" not in (big / "m_weights.c").read_text():
+        failures.append("auto did not choose .incbin above 4 MiB")
+
+
+def check_repeats(work):
+    again = [make(work / f"again{i}", "hostile", "weights=auto") for i in range(2)]
+    for p in again[0].iterdir():
+        if p.read_bytes() != (again[1] / p.name).read_bytes():
+            failures.append(f"{p.name} differs between two runs")
+
+
+def check_fixed_set(work):
+    """A folder made twice over holds the fixed set only."""
+    folder = make(make(work / "twice", "static"), "dynamic")
+    if {p.name for p in folder.iterdir()} != {"m.h", "m.c", "m_weights.c", "m_weights.bin"}:
+        failures.append(f"unexpected files: {sorted(p.name for p in folder.iterdir())}")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as tmp:
+        work = Path(tmp)
+        jobs = [(c, w, o, "c99") for c in ("static", "dynamic") for w in ("c", "asm", "bin") for o in ("caller", "workspace")]
+        jobs += [("hostile", "auto", "caller", "c99"), ("bounded", "c", "workspace", "c99"), ("static", "c", "caller", "x86-64-v3")]
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            list(pool.map(lambda j: check_case(work, *j), jobs))
+        for weights in ("c", "asm", "bin"):
+            check_mixed(work, weights)
+        check_same_code(work)
+        check_modes_agree(work)
+        check_repeats(work)
+        check_fixed_set(work)
+    for f in failures:
+        print(f)
+    print(f"{len(failures)} failures")
+    return 1 if failures else 0
+
+
+sys.exit(main())
