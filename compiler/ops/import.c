@@ -63,7 +63,7 @@ void scope_bind(Importer *im, Str name, Value *v) {
 }
 
 /* ---- constants, types ---- */
-Value *import_constant(Importer *im, const OnnxTensor *t) {
+Value *importer_constant(Importer *im, const OnnxTensor *t) {
   DType dtype = dtype_from_onnx(t->data_type);
   if (t->n_dims > MAX_RANK) {
     (void)diag_add(im->diags, DIAG_E0402, file_place(im), "tensor %s has rank %zu, more than %d", diag_quote(im->diags, t->name), t->n_dims, MAX_RANK);
@@ -76,7 +76,7 @@ Value *import_constant(Importer *im, const OnnxTensor *t) {
   return ir_add_const(im->ir, type_tensor(im->ir, dtype, (uint32_t)t->n_dims, dims), data, t->name);
 }
 
-Value *op_constant(OpContext *c, const OnnxTensor *t) { return import_constant(c->importer, t); }
+Value *op_constant(OpContext *c, const OnnxTensor *t) { return importer_constant(c->importer, t); }
 
 static const Dim *import_dim(Importer *im, const OnnxDim *d, Str name, size_t axis) {
   if (d->kind == ONNX_DIM_VALUE && d->value >= 0) return dim_const(im->ir->dims, d->value);
@@ -392,7 +392,7 @@ static bool import_initializers(Importer *im, const OnnxGraph *g) {
       ok = (diag_add(im->diags, DIAG_E0202, file_place(im), "initializer %s is defined twice", diag_quote(im->diags, t->name)), false);
       continue;
     }
-    Value *v = import_constant(im, t);
+    Value *v = importer_constant(im, t);
     ok = ok && v;
     scope_bind(im, t->name, v);
   }

@@ -1,7 +1,170 @@
-/* Operators that give what they take. */
+/* Constants, generators, and operators that give what they take. */
 #include "ops/import.h"
 
-bool import_identity(OpContext *c) {
-  c->out[0] = c->in[0];
-  return true;
+static bool give(OpContext *c, Value *v) {
+  c->out[0] = v;
+  return v != NULL;
+}
+
+bool import_identity(OpContext *c) { return give(c, c->in[0]); }
+
+/* ---- constants ---- */
+static Value *vector(OpContext *c, DType t, size_t n, const void *bytes) {
+  int64_t dims[1] = {(int64_t)n};
+  return build_tensor(&c->b, t, 1, dims, bytes);
+}
+
+bool import_constant(OpContext *c) {
+  size_t n;
+  if (c->n_attrs != 1) return op_fail(c, DIAG_E0304, "exactly one value must be given");
+  if (op_tensor(c, "value")) return give(c, op_constant(c, op_tensor(c, "value")));
+  if (op_has_attr(c, "value_float")) return give(c, build_scalar_f(&c->b, DT_f32, (double)op_float(c, "value_float", 0)));
+  if (op_has_attr(c, "value_int")) return give(c, build_scalar_i(&c->b, DT_s64, op_int(c, "value_int", 0)));
+  if (op_has_attr(c, "value_ints")) {
+    const int64_t *v = op_ints(c, "value_ints", &n);
+    return give(c, build_ints(&c->b, v, n));
+  }
+  if (op_has_attr(c, "value_floats")) {
+    const float *v = op_floats(c, "value_floats", &n);
+    return give(c, vector(c, DT_f32, n, tensor_from_host(c->b.ir->arena, DT_f32, n, v)->bytes));
+  }
+  return op_unsupported(c, "a constant of strings or a sparse one");
+}
+
+bool import_constant_of_shape(OpContext *c) {
+  size_t n;
+  const Dim *const *dims = build_content(&c->b, c->in[0], &n);
+  if (!dims) return op_unsupported(c, "a shape that only data decides");
+  if (n > MAX_RANK) return op_fail(c, DIAG_E0402, "rank %zu", n);
+  for (size_t i = 0; i < n; i++)
+    if (dims[i]->hi < 0) return op_fail(c, DIAG_E0403, "dimension %zu is negative", i);
+  const OnnxTensor *t = op_tensor(c, "value");
+  if (t && t->n_elements != 1) return op_fail(c, DIAG_E0304, "value must hold one element");
+  Value *v = t ? op_constant(c, t) : build_scalar_f(&c->b, DT_f32, 0);
+  return give(c, build_expand(&c->b, v ? build_reshape(&c->b, v, 0, NULL) : NULL, (uint32_t)n, dims));
+}
+
+/* start + i * delta for i below max(ceil((limit - start) / delta), 0) */
+bool import_range(OpContext *c) {
+  Builder *b = &c->b;
+  DimCtx *d = b->ir->dims;
+  DType t = op_dtype(c, 0);
+  const Dim *count = NULL;
+  if (dtype_is_int(t)) {
+    size_t n;
+    const Dim *const *s = build_content(b, c->in[0], &n), *const *l = s && n == 1 ? build_content(b, c->in[1], &n) : NULL, *const *e = l && n == 1 ? build_content(b, c->in[2], &n) : NULL;
+    if (!e || n != 1) return op_unsupported(c, "limits that only data decides");
+    if (dim_is(e[0], 0)) return op_fail(c, DIAG_E0403, "delta is 0");
+    if (e[0]->kind != DIM_CONST) return op_unsupported(c, "a delta that is not constant");
+    bool down = e[0]->value < 0;
+    const Dim *span = down ? dim_sub(d, s[0], l[0]) : dim_sub(d, l[0], s[0]);
+    count = dim_max(d, dim_ceildiv(d, span, down ? dim_mulc(d, e[0], -1) : e[0]), d->zero);
+  } else {
+    const double *s, *l, *e;
+    size_t n;
+    if (!build_const_floats(b, c->in[0], &s, &n) || !build_const_floats(b, c->in[1], &l, &n) || !build_const_floats(b, c->in[2], &e, &n))
+      return op_unsupported(c, "limits of a floating-point range that are not constant");
+    double steps = (l[0] - s[0]) / e[0];
+    if (!(steps < 4e18)) return op_fail(c, DIAG_E0403, "the number of elements is not finite");
+    int64_t whole = steps > 0 ? (int64_t)steps : 0;
+    count = dim_const(d, whole + ((double)whole < steps));
+  }
+  Expr e = {0};
+  Arena *a = b->ir->arena;
+  uint32_t start = expr_input(a, &e, 0, t), delta = expr_input(a, &e, 1, t);
+  uint32_t i = expr_cast(a, &e, t, true, expr_index(a, &e, 0));
+  expr_set_result(a, &e, expr_fn2(a, &e, SC_add, start, expr_fn2(a, &e, SC_mul, i, delta)));
+  Value *const in[2] = {build_reshape(b, c->in[0], 0, NULL), build_reshape(b, c->in[2], 0, NULL)};
+  return give(c, build_expr(b, e, in, 2, 1, &count));
+}
+
+/* ---- masks by coordinates ---- */
+bool import_eye_like(OpContext *c) {
+  Builder *b = &c->b;
+  Arena *a = b->ir->arena;
+  const Type *x = &c->in[0]->type;
+  DType t = op_has_attr(c, "dtype") ? dtype_from_onnx(op_int(c, "dtype", 0)) : x->dtype;
+  if (x->rank != 2) return op_fail(c, DIAG_E0402, "rank %u, 2 is asked", x->rank);
+  if (t == DT_NONE || !cast_exists(DT_b1, t)) return op_fail(c, DIAG_E0304, "dtype names no element type");
+  Expr e = {0};
+  uint32_t shifted = expr_fn2(a, &e, SC_add, expr_index(a, &e, 0), expr_const_i(a, &e, DT_s64, op_int(c, "k", 0)));
+  expr_set_result(a, &e, expr_cast(a, &e, t, true, expr_fn2(a, &e, SC_eq, shifted, expr_index(a, &e, 1))));
+  return give(c, build_expr(b, e, NULL, 0, 2, x->dims));
+}
+
+bool import_trilu(OpContext *c) {
+  Builder *b = &c->b;
+  Arena *a = b->ir->arena;
+  const Type *x = &c->in[0]->type;
+  if (x->rank < 2) return op_fail(c, DIAG_E0402, "rank %u, at least 2 is asked", x->rank);
+  Expr e = {0};
+  uint32_t value = expr_input(a, &e, 0, x->dtype);
+  uint32_t k = c->in[1] ? expr_input(a, &e, 1, DT_s64) : expr_const_i(a, &e, DT_s64, 0);
+  uint32_t diagonal = expr_fn2(a, &e, SC_add, expr_index(a, &e, x->rank - 2), k), column = expr_index(a, &e, x->rank - 1);
+  uint32_t keep = expr_fn2(a, &e, op_int(c, "upper", 1) ? SC_ge : SC_le, column, diagonal);
+  uint32_t zero = expr_const_bits(a, &e, x->dtype, 0);
+  expr_set_result(a, &e, expr_fn3(a, &e, SC_select, keep, value, zero));
+  Value *const in[2] = {c->in[0], c->in[1] ? build_reshape(b, c->in[1], 0, NULL) : NULL};
+  return give(c, build_expr(b, e, in, c->in[1] ? 2 : 1, (int)x->rank, x->dims));
+}
+
+/* values[1] where the new axis' coordinate is the index (negative ones count from the end), else values[0] */
+bool import_one_hot(OpContext *c) {
+  Builder *b = &c->b;
+  Arena *a = b->ir->arena;
+  const Type *x = &c->in[0]->type;
+  size_t n;
+  uint32_t axis, rank = x->rank + 1;
+  const Dim *depth = NULL;
+  const Dim *const *content = build_content(b, c->in[1], &n);
+  const double *value;
+  if (content && n == 1) depth = content[0];
+  else if (build_const_floats(b, c->in[1], &value, &n) && n == 1) depth = dim_const(b->ir->dims, (int64_t)value[0]);
+  if (!depth) return op_unsupported(c, "a depth that only data decides");
+  if (rank > MAX_RANK || !op_axis(c, op_int(c, "axis", -1), rank, &axis)) return rank > MAX_RANK ? op_fail(c, DIAG_E0402, "rank %u", rank) : false;
+  if (c->in[2]->type.rank != 1 || !dim_is(c->in[2]->type.dims[0], 2)) return op_fail(c, DIAG_E0402, "values must hold two elements");
+  const Dim *dims[MAX_RANK], *one = b->ir->dims->one;
+  for (uint32_t i = 0, j = 0; i < rank; i++) dims[i] = i == axis ? depth : x->dims[j++];
+  Value *index = build_unsqueeze(b, build_cast(b, c->in[0], DT_s64, true), 1u << axis);
+  Value *off = build_reshape(b, build_slice(b, c->in[2], 0, b->ir->dims->zero, one, one), 0, NULL);
+  Value *on = build_reshape(b, build_slice(b, c->in[2], 0, one, one, one), 0, NULL);
+  DType t = c->in[2]->type.dtype;
+  Expr e = {0};
+  uint32_t i = expr_input(a, &e, 0, DT_s64), at = expr_index(a, &e, axis), size = expr_dim(a, &e, depth);
+  uint32_t hit = expr_fn2(a, &e, SC_eq, i, at), wrapped = expr_fn2(a, &e, SC_eq, expr_fn2(a, &e, SC_add, i, size), at);
+  uint32_t yes = expr_fn2(a, &e, SC_or, hit, wrapped);
+  expr_set_result(a, &e, expr_fn3(a, &e, SC_select, yes, expr_input(a, &e, 2, t), expr_input(a, &e, 1, t)));
+  Value *const in[3] = {index, off, on};
+  return give(c, build_expr(b, e, in, 3, (int)rank, dims));
+}
+
+bool import_cumulative(OpContext *c) {
+  const int64_t *axis;
+  size_t n;
+  uint32_t at;
+  if (!build_const_ints(&c->b, c->in[1], &axis, &n) || n != 1) return op_unsupported(c, "an axis that is not constant");
+  if (!op_axis(c, axis[0], op_rank(c, 0), &at)) return false;
+  return give(c, build_scan(&c->b, (ScalarFn)c->row->arg, c->in[0], at, op_int(c, "exclusive", 0) != 0, op_int(c, "reverse", 0) != 0));
+}
+
+/* ---- sizes ---- */
+bool import_shape(OpContext *c) {
+  int64_t rank = c->in[0]->type.rank, start = op_int(c, "start", 0), end = op_int(c, "end", rank);
+  if (c->in[0]->type.kind != TYPE_TENSOR) return op_fail(c, DIAG_E0401, "the operand is no tensor");
+  if (start < 0) start += rank;
+  if (end < 0) end += rank;
+  start = start < 0 ? 0 : start > rank ? rank : start;
+  end = end < start ? start : end > rank ? rank : end;
+  return give(c, build_dims(&c->b, c->in[0]->type.dims + start, (size_t)(end - start)));
+}
+
+bool import_size(OpContext *c) { return give(c, build_dim_scalar(&c->b, type_count(c->b.ir, &c->in[0]->type))); }
+
+/* Inference: the data as it is, a mask of ones. */
+bool import_dropout(OpContext *c) {
+  const int64_t *training = NULL;
+  size_t n = 0;
+  if (c->in[2] && (!build_const_ints(&c->b, c->in[2], &training, &n) || n != 1 || training[0])) return op_unsupported(c, "dropout in training mode");
+  if (c->n_out > 1) c->out[1] = build_expand(&c->b, build_scalar_i(&c->b, DT_b1, 1), op_rank(c, 0), c->in[0]->type.dims);
+  return give(c, c->in[0]);
 }

@@ -61,7 +61,7 @@ const OnnxAttr *import_attrs(Importer *im, const OnnxNode *n, size_t *ret_n);
 bool import_graph_body(Importer *im, const OnnxGraph *g, Graph *into);
 bool import_node(Importer *im, const OnnxNode *n, size_t index);
 bool import_call(Importer *im, const OnnxFunction *f, const OnnxNode *n, DiagPlace place);
-Value *import_constant(Importer *im, const OnnxTensor *t);
+Value *importer_constant(Importer *im, const OnnxTensor *t);
 /* A declared type; symbols are named by their parameter or `<name>_d<k>`. False after a diagnostic. */
 bool import_type(Importer *im, const OnnxType *t, Str name, Type *ret);
 Binding *scope_find(const Scope *s, Str name);
