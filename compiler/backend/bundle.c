@@ -1,5 +1,7 @@
 #include "backend/bundle.h"
 
+#include "backend/names.h"
+
 #include <stdlib.h>
 
 enum { NOT_THIS_TARGET = -1 };
@@ -119,40 +121,17 @@ bool bundle_close(Arena *a, Diags *d, const BundleTable *table, const Target *t,
   return c.ok;
 }
 
-static bool starts_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-static bool in_word(char c) { return starts_word(c) || (c >= '0' && c <= '9'); }
+typedef struct Scan {
+  Arena *arena;
+  Map *roots;
+} Scan;
 
-/* The place behind a comment, string or character that starts at i, or i. */
-static size_t skip_quoted(Str t, size_t i) {
-  char c = t.ptr[i];
-  if (c == '/' && i + 1 < t.len && t.ptr[i + 1] == '*') {
-    for (i += 2; i + 1 < t.len && !(t.ptr[i] == '*' && t.ptr[i + 1] == '/'); i++) continue;
-    return i + 2 < t.len ? i + 2 : t.len;
-  }
-  if (c != '"' && c != '\'') return i;
-  for (i++; i < t.len && t.ptr[i] != c; i++)
-    if (t.ptr[i] == '\\') i++;
-  return i + 1 < t.len ? i + 1 : t.len;
+static void add_root(void *user, Str w) {
+  Scan *s = user;
+  bool ours = w.len > 3 && (memcmp(w.ptr, "cn_", 3) == 0 || memcmp(w.ptr, "CN_", 3) == 0);
+  if (ours && !map_has(s->roots, w)) map_put(s->roots, arena_str(s->arena, w), s->roots);
 }
 
-void bundle_scan(Arena *a, Str text, Map *roots) {
-  for (size_t i = 0; i < text.len;) {
-    size_t behind = skip_quoted(text, i);
-    if (behind != i) {
-      i = behind;
-      continue;
-    }
-    size_t end = i;
-    while (end < text.len && in_word(text.ptr[end])) end++;
-    if (end == i) {
-      i++;
-      continue;
-    }
-    Str w = {text.ptr + i, end - i};
-    bool ours = w.len > 3 && (memcmp(w.ptr, "cn_", 3) == 0 || memcmp(w.ptr, "CN_", 3) == 0);
-    if (ours && !map_has(roots, w)) map_put(roots, arena_str(a, w), roots);
-    i = end;
-  }
-}
+void bundle_scan(Arena *a, Str text, Map *roots) { names_each_word(text, add_root, &(Scan){a, roots}); }
 
 BundleTable bundle_runtime(void) { return (BundleTable){bundle_chunks, n_bundle_chunks}; }

@@ -110,13 +110,13 @@ static bool check_program(const Frame *f) {
   if (dim_is_bad(f->arena_bytes))
     diag_add(f->diags, DIAG_E0501, (DiagPlace){0}, "the workspace is larger than the address space");
   else if (dimc_has_data(f->arena_bytes))
-    diag_add(f->diags, DIAG_E0901, (DiagPlace){0}, "the workspace's size depends on data");
+    diag_add(f->diags, DIAG_E0306, (DiagPlace){0}, "data decide how much workspace is needed, without an upper bound");
   return f->diags->list.n == before;
 }
 
 bool frame_init(Frame *f, Arena *a, Diags *d, const Program *p, const BackendOptions *opt) {
   *f = (Frame){.arena = a, .diags = d, .program = p, .opt = opt, .name = backend_c_name(a, opt->name), .exact = true,
-               .weights_size = WEIGHTS_HEADER};
+               .weights_end = WEIGHTS_HEADER, .weights_size = WEIGHTS_HEADER, .weights_by_hash = map_new(a)};
   init_inputs(f);
   init_outputs(f);
   init_dims(f);

@@ -18,9 +18,9 @@ typedef struct IoField {
 /* A constant in the blob, in order of first use. */
 typedef struct WeightsPart {
   uint32_t buffer;
-  size_t offset, size; /* bytes, from the blob's start; parts are aligned to WEIGHTS_ALIGN */
+  size_t offset, size; /* bytes, from the blob's start */
 } WeightsPart;
-enum { WEIGHTS_ALIGN = 64, WEIGHTS_HEADER = 64, WEIGHTS_WORDS_MAX = 4 * 1024 * 1024 };
+enum { WEIGHTS_ALIGN = 64, WEIGHTS_SMALL_ALIGN = 16, WEIGHTS_HEADER = 64, WEIGHTS_WORDS_MAX = 4 * 1024 * 1024 };
 
 typedef struct Frame {
   Arena *arena;
@@ -38,8 +38,10 @@ typedef struct Frame {
   const Dim **placed;     /* [buffers] bytes from the workspace's start of such outputs, else NULL */
   size_t align;           /* of the workspace */
   bool exact;             /* the size needed is known before the call */
-  VEC(WeightsPart) weights;
-  size_t weights_size;    /* with the header */
+  VEC(WeightsPart *) weights;
+  Map weights_by_hash;    /* XXH128 of the content -> WeightsPart */
+  size_t weights_end;     /* behind the last part */
+  size_t weights_size;    /* the header included, a multiple of WEIGHTS_ALIGN */
   VEC(uint32_t) strings;  /* constant buffers of strings, as they are used */
   Hash128 code_hash;      /* of the code without weights, names of runs and comments on top: what weights must fit */
   Hash128 content_hash;   /* of the weights */

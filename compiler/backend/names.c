@@ -122,3 +122,30 @@ void names_c_string(StrBuf *b, Str s) {
     else sb_putc(b, (char)c);
   }
 }
+
+/* The place behind a comment, string or character that starts at i, or i. */
+static size_t skip_quoted(Str t, size_t i) {
+  char c = t.ptr[i];
+  if (c == '/' && i + 1 < t.len && t.ptr[i + 1] == '*') {
+    for (i += 2; i + 1 < t.len && !(t.ptr[i] == '*' && t.ptr[i + 1] == '/'); i++) continue;
+    return i + 2 < t.len ? i + 2 : t.len;
+  }
+  if (c != '"' && c != '\'') return i;
+  for (i++; i < t.len && t.ptr[i] != c; i++)
+    if (t.ptr[i] == '\\') i++;
+  return i + 1 < t.len ? i + 1 : t.len;
+}
+
+static bool in_word(char c) { return is_digit(c) || is_upper(c) || is_lower(c) || c == '_'; }
+
+void names_each_word(Str text, void (*f)(void *user, Str word), void *user) {
+  for (size_t i = 0; i < text.len;) {
+    size_t end = skip_quoted(text, i);
+    if (end == i) {
+      while (end < text.len && in_word(text.ptr[end])) end++;
+      if (end > i) f(user, (Str){text.ptr + i, end - i});
+      else end++;
+    }
+    i = end;
+  }
+}

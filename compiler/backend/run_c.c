@@ -82,41 +82,66 @@ void run_workspace_size(Frame *f, StrBuf *b) {
 }
 
 /* ---- constant strings ---- */
+enum { LITERAL_MAX = 1000 }; /* C99 promises 4095 characters, escapes make four of one */
+
+/* Longer ones are arrays. */
+static void print_long_string(StrBuf *b, uint32_t buffer, size_t k, Str s) {
+  sb_printf(b, "static const char string_%" PRIu32 "_%zu[%zu] = {", buffer, k, s.len);
+  for (size_t i = 0; i < s.len; i++) {
+    int c = (unsigned char)s.ptr[i];
+    sb_printf(b, i % 24 ? "%d, " : "\n  %d, ", c < 128 ? c : c - 256);
+  }
+  sb_puts(b, "\n};\n\n");
+}
+
+static void print_string(StrBuf *b, uint32_t buffer, size_t k, Str s) {
+  if (s.len > LITERAL_MAX) {
+    sb_printf(b, "  {string_%" PRIu32 "_%zu, %zu},\n", buffer, k, s.len);
+    return;
+  }
+  sb_puts(b, "  {\"");
+  names_c_string(b, s);
+  sb_printf(b, "\", %zu},\n", s.len);
+}
+
 void run_strings(Frame *f, StrBuf *b) {
   for (size_t i = 0; i < f->strings.n; i++) {
-    const Tensor *t = f->program->buffers.data[f->strings.data[i]].data;
-    sb_printf(b, "static const castnet_string strings_%" PRIu32 "[%zu] = {\n", f->strings.data[i], t->n ? t->n : 1);
-    for (size_t k = 0; k < t->n; k++) {
-      sb_puts(b, "  {\"");
-      names_c_string(b, t->strings[k]);
-      sb_printf(b, "\", %zu},\n", t->strings[k].len);
-    }
+    const uint32_t buffer = f->strings.data[i];
+    const Tensor *t = f->program->buffers.data[buffer].data;
+    for (size_t k = 0; k < t->n; k++)
+      if (t->strings[k].len > LITERAL_MAX) print_long_string(b, buffer, k, t->strings[k]);
+    sb_printf(b, "static const castnet_string strings_%" PRIu32 "[%zu] = {\n", buffer, t->n ? t->n : 1);
+    for (size_t k = 0; k < t->n; k++) print_string(b, buffer, k, t->strings[k]);
     sb_puts(b, t->n ? "};\n\n" : "  {\"\", 0}\n};\n\n");
   }
 }
 
 /* ---- N_run ---- */
-static void note_symbols(const Dim *d, bool *wanted) {
-  if (d) dimc_symbols(d, wanted);
+/* What the calls name of N_run's locals: only that is declared. */
+typedef struct Wanted {
+  Map words;
+  bool *symbols; /* [symbols] */
+} Wanted;
+
+static bool is_wanted(const Wanted *w, const char *name) { return map_has(&w->words, str_c(name)); }
+
+static void want_word(void *user, Str word) {
+  Wanted *w = user;
+  map_put(&w->words, word, w);
 }
 
-/* The symbols that the text of the calls, the offsets or the outputs' dimensions name. */
-static bool *wanted_symbols(Frame *f, const EmitCtx *c) {
-  size_t n = f->program->dims->symbols.n;
-  bool *wanted = NEW_ARRAY(f->arena, bool, n);
-  Map words = map_new(f->arena);
-  Str text = sb_view(&c->calls);
-  for (size_t i = 0; i < text.len;) {
-    size_t len = strspn(text.ptr + i, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
-    if (len) map_put(&words, (Str){text.ptr + i, len}, f);
-    i += len ? len : 1;
-  }
-  for (size_t i = 0; i < n; i++) wanted[i] = map_has(&words, f->locals[i]);
+/* Symbols that the calls, the offsets or the outputs' dimensions need. */
+static Wanted find_wanted(Frame *f, const EmitCtx *c, Str results) {
+  const size_t n = f->program->dims->symbols.n;
+  Wanted w = {.words = map_new(f->arena), .symbols = NEW_ARRAY(f->arena, bool, n)};
+  names_each_word(sb_view(&c->calls), want_word, &w);
+  names_each_word(results, want_word, &w);
+  for (size_t i = 0; i < n; i++) w.symbols[i] = map_has(&w.words, f->locals[i]);
   for (size_t i = 0; i < f->program->buffers.n; i++)
-    if (c->buffers[i].local.len) note_symbols(c->buffers[i].offset, wanted);
+    if (c->buffers[i].local.len && map_has(&w.words, c->buffers[i].local)) dimc_symbols(c->buffers[i].offset, w.symbols);
   for (size_t i = 0; i < f->n_out; i++)
-    for (uint32_t k = 0; f->out[i].sized && k < f->out[i].type.rank; k++) note_symbols(f->out[i].type.dims[k], wanted);
-  return wanted;
+    for (uint32_t k = 0; f->out[i].sized && k < f->out[i].type.rank; k++) dimc_symbols(f->out[i].type.dims[k], w.symbols);
+  return w;
 }
 
 static void print_weights_checks(const Frame *f, StrBuf *b) {
@@ -192,16 +217,16 @@ static void print_workspace_checks(Frame *f, StrBuf *b) {
   sb_printf(b, "  if (!cn_aligned(ws, %.*s_WORKSPACE_ALIGN)) return CASTNET_ERR_ALIGN;\n", STR_ARG(f->name));
 }
 
-static void print_places(Frame *f, const EmitCtx *c, StrBuf *b) {
-  if (!dim_is(f->arena_bytes, 0)) sb_puts(b, "  unsigned char *const m = (unsigned char *)ws;\n");
-  else sb_puts(b, "  (void)ws;\n  (void)ws_size;\n");
-  if (f->weights.n > 0) {
+static void print_places(Frame *f, const EmitCtx *c, const Wanted *want, StrBuf *b) {
+  if (is_wanted(want, "m")) sb_puts(b, "  unsigned char *const m = (unsigned char *)ws;\n");
+  else if (dim_is(f->arena_bytes, 0)) sb_puts(b, "  (void)ws;\n  (void)ws_size;\n");
+  if (is_wanted(want, "w")) {
     if (f->opt->weights == WEIGHTS_BIN) sb_puts(b, "  const unsigned char *const w = (const unsigned char *)e.weights;\n");
     else sb_printf(b, "  const unsigned char *const w = %.*s_WEIGHTS;\n", STR_ARG(f->name));
   }
   for (size_t i = 0; i < f->program->buffers.n; i++) {
     const EmitBuffer *e = &c->buffers[i];
-    if (!e->local.len) continue;
+    if (!e->local.len || !map_has(&want->words, e->local)) continue;
     sb_printf(b, "  const int64_t %.*s = ", STR_ARG(e->local));
     dimc_print(b, e->offset, f->locals, false);
     sb_puts(b, ";\n");
@@ -228,21 +253,23 @@ static void print_results(Frame *f, const EmitCtx *c, StrBuf *b) {
 }
 
 void run_body(Frame *f, const EmitCtx *c, StrBuf *b) {
-  bool *wanted = wanted_symbols(f, c);
+  StrBuf results = sb_new(f->arena);
+  print_results(f, c, &results);
+  const Wanted want = find_wanted(f, c, sb_view(&results));
   sb_puts(b, "  castnet_env e;\n  cn_env_read(&e, env);\n");
-  if (!f->has_dims && f->n_in == 0) sb_puts(b, "  (void)in;\n");
+  if (!f->has_dims && !is_wanted(&want, "in")) sb_puts(b, "  (void)in;\n");
   print_isa_check(f, b);
   print_weights_checks(f, b);
   print_need(f, b);
-  print_locals(f, b, "in->dim.", wanted);
-  print_data_symbols(f, b, wanted);
+  print_locals(f, b, "in->dim.", want.symbols);
+  print_data_symbols(f, b, want.symbols);
   print_known_dims(f, b);
   print_workspace_checks(f, b);
   print_room_checks(f, b);
-  print_places(f, c, b);
+  print_places(f, c, &want, b);
   sb_putc(b, '\n');
   sb_str(b, sb_view(&c->calls));
   sb_putc(b, '\n');
-  print_results(f, c, b);
+  sb_str(b, sb_view(&results));
   sb_puts(b, "  return CASTNET_OK;\n");
 }

@@ -8,13 +8,37 @@ enum { WEIGHTS_VERSION = 1, WORDS_PER_LINE = 6, WORD_CHARS = 19 };
 
 static const unsigned char zeros[WEIGHTS_ALIGN];
 
+/* Large parts start on a cache line, small ones (most are biases and scalars) where any vector load is still aligned. */
+static size_t part_align(const Buffer *b) {
+  size_t align = b->data->n_bytes >= WEIGHTS_ALIGN ? WEIGHTS_ALIGN : WEIGHTS_SMALL_ALIGN;
+  return b->align > align && b->align <= WEIGHTS_ALIGN ? b->align : align;
+}
+
+/* Equal content is stored once. */
+static const WeightsPart *find_equal(Frame *f, const Buffer *b, Str *ret_key) {
+  Hash128 h = hash128(b->data->bytes, b->data->n_bytes);
+  *ret_key = arena_str(f->arena, (Str){(const char *)&h, sizeof h});
+  const WeightsPart *p = map_get(&f->weights_by_hash, *ret_key);
+  if (!p || p->size != b->data->n_bytes) return NULL;
+  return memcmp(f->program->buffers.data[p->buffer].data->bytes, b->data->bytes, p->size) == 0 ? p : NULL;
+}
+
 size_t weights_place(Frame *f, uint32_t buffer) {
-  const Tensor *data = f->program->buffers.data[buffer].data;
-  size_t offset = f->weights_size, end;
-  if (!size_add(offset, data->n_bytes, &end) || !size_add(end, WEIGHTS_ALIGN - 1, &end))
+  const Buffer *b = &f->program->buffers.data[buffer];
+  size_t align = part_align(b), offset, end;
+  Str key;
+  const WeightsPart *equal = find_equal(f, b, &key);
+  if (equal && equal->offset % align == 0) return equal->offset;
+  if (!size_add(f->weights_end, align - 1, &offset) || !size_add(offset, b->data->n_bytes, &end) ||
+      end > SIZE_MAX - WEIGHTS_ALIGN)
     door_leave(arena_door(f->arena), DOOR_MEMORY, "the weights are larger than the address space");
-  vec_push(f->arena, f->weights, ((WeightsPart){.buffer = buffer, .offset = offset, .size = data->n_bytes}));
-  f->weights_size = end / WEIGHTS_ALIGN * WEIGHTS_ALIGN;
+  offset = offset / align * align;
+  WeightsPart *part = NEW(f->arena, WeightsPart);
+  *part = (WeightsPart){.buffer = buffer, .offset = offset, .size = b->data->n_bytes};
+  vec_push(f->arena, f->weights, part);
+  map_put(&f->weights_by_hash, key, part);
+  f->weights_end = offset + part->size;
+  f->weights_size = (f->weights_end + WEIGHTS_ALIGN - 1) / WEIGHTS_ALIGN * WEIGHTS_ALIGN;
   return offset;
 }
 
@@ -23,8 +47,8 @@ typedef void (*BlobSink)(void *user, const void *p, size_t n);
 
 static void blob_parts(const Frame *f, BlobSink sink, void *user) {
   for (size_t i = 0; i < f->weights.n; i++) {
-    const WeightsPart *part = &f->weights.data[i];
-    size_t next = i + 1 < f->weights.n ? f->weights.data[i + 1].offset : f->weights_size;
+    const WeightsPart *part = f->weights.data[i];
+    size_t next = i + 1 < f->weights.n ? f->weights.data[i + 1]->offset : f->weights_size;
     sink(user, f->program->buffers.data[part->buffer].data->bytes, part->size);
     sink(user, zeros, next - part->offset - part->size);
   }
