@@ -47,6 +47,13 @@
 #define CN_ALIGN(n)
 #endif
 
+/* Asks for the cache line at p, whatever p is. */
+#if defined(__GNUC__)
+#define CN_PREFETCH(p) __builtin_prefetch(p)
+#else
+#define CN_PREFETCH(p) ((void)(p))
+#endif
+
 CN_INLINE size_t cn_min(size_t a, size_t b) { return a < b ? a : b; }
 
 CN_INLINE size_t cn_max(size_t a, size_t b) { return a > b ? a : b; }

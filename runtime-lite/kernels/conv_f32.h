@@ -20,8 +20,8 @@ CN_INLINE size_t cn_conv_depth(const cn_window *w) { return cn_volume(w->kernel)
 
 /* Floats of scratch that one call of cn_conv_f32 needs. */
 CN_INLINE size_t cn_conv_f32_scratch(const cn_window *w) {
-  size_t pixels = cn_round_up(cn_min(cn_volume(w->out), CN_GEMM_F32_NC), CN_GEMM_F32_NR);
-  return cn_min(cn_conv_depth(w), CN_GEMM_F32_KC) * pixels + CN_VF32_LANES;
+  size_t panels = cn_ceil_div(cn_min(cn_volume(w->out), CN_GEMM_F32_NC), CN_GEMM_F32_NR);
+  return cn_min(cn_conv_depth(w), CN_GEMM_F32_KC) * CN_GEMM_F32_NR * panels + CN_VF32_LANES;
 }
 
 /* Blocks of NC pixels; where these are few, output channels are split too, in at least four tiles. By sizes alone. */
@@ -44,10 +44,10 @@ typedef struct cn_conv_f32_block {
   const cn_conv_f32_args *args;
   const float *weights, *bias; /* this group's */
   float *out;                  /* [m][pixels] of this image and group */
-  size_t index, depth, pixels;
+  size_t index, m, depth, pixels;
 } cn_conv_f32_block;
 
-/* Output channels m0 .. m1 times n <= NR pixels from p; panel: [kc][NR] gathered. */
+/* Output channels m0 .. m1 times n <= NR pixels from p; panel: [kc][NR] gathered. Each tile asks for the next one's weights. */
 CN_KERNEL void cn_conv_panel_f32(const cn_conv_f32_block *t, size_t m0, size_t m1, size_t p, size_t n, const float *panel,
                                  size_t k0, size_t kc, unsigned part) {
   const cn_epilogue_f32 *ep = &t->args->ep;
@@ -59,7 +59,8 @@ CN_KERNEL void cn_conv_panel_f32(const cn_conv_f32_block *t, size_t m0, size_t m
     const float *residual = ep->flags & CN_EP_RESIDUAL ? ep->residual + (out - t->args->out) : 0;
     if (m == CN_GEMM_F32_MR && n == CN_GEMM_F32_NR) {
       cn_vf32 acc[CN_GEMM_F32_MR * CN_GEMM_F32_NV];
-      cn_tile_f32(a, 1, CN_GEMM_F32_MR, panel, CN_GEMM_F32_NR, kc, CN_GEMM_F32_MR, CN_GEMM_F32_NV, acc);
+      cn_tile_f32(a, 1, CN_GEMM_F32_MR, panel, kc, CN_GEMM_F32_MR, CN_GEMM_F32_NV, acc,
+                  i + m < t->m ? a + t->depth * CN_GEMM_F32_MR : a, CN_GEMM_F32_MR);
       cn_tile_finish_f32(acc, out, t->pixels, part, ep, bias, residual);
     } else {
       CN_ALIGN(64) float tile[CN_GEMM_F32_MR * CN_GEMM_F32_NR];
@@ -73,12 +74,14 @@ CN_KERNEL void cn_conv_panel_f32(const cn_conv_f32_block *t, size_t m0, size_t m
  * a block of MC channels at a time so that it is read from a near cache for every panel after the first. */
 CN_KERNEL void cn_conv_block_run_f32(const cn_conv_f32_block *t, const cn_window *w, const float *in, size_t p0, size_t p1,
                                      size_t m0, size_t m1, float *scratch) {
+  cn_pixel starts[CN_GEMM_F32_NC / CN_GEMM_F32_NR];
   size_t k0 = 0;
+  for (size_t p = p0, j = 0; p < p1; p += CN_GEMM_F32_NR, j++) starts[j] = cn_pixel_at(w, p);
   do {
     const size_t kc = cn_min(CN_GEMM_F32_KC, t->depth - k0);
     const unsigned part = (k0 == 0 ? CN_PART_FIRST : 0) | (k0 + kc == t->depth ? CN_PART_LAST : 0);
-    for (size_t p = p0; p < p1; p += CN_GEMM_F32_NR)
-      cn_gather_f32(w, in, k0, kc, p, cn_min(CN_GEMM_F32_NR, p1 - p), scratch + (p - p0) * kc);
+    for (size_t p = p0, j = 0; p < p1; p += CN_GEMM_F32_NR, j++)
+      cn_gather_f32(w, in, k0, kc, starts[j], cn_min(CN_GEMM_F32_NR, p1 - p), scratch + (p - p0) * kc);
     for (size_t i = m0; i < m1; i += CN_GEMM_F32_MC) {
       const size_t stop = cn_min(m1, i + CN_GEMM_F32_MC);
       for (size_t p = p0; p < p1; p += CN_GEMM_F32_NR) {
@@ -104,6 +107,7 @@ CN_DRIVER void cn_conv_f32(const cn_conv_f32_args *a, float *scratch, size_t t0,
     const size_t m0 = (t0 - block * splits) * rows, m1 = cn_min(w.m, (stop - block * splits) * rows);
     cn_conv_f32_block t;
     t.args = a;
+    t.m = w.m;
     t.depth = cn_conv_depth(&w);
     t.weights = a->weights + group * cn_round_up(w.m, CN_GEMM_F32_MR) * t.depth;
     t.bias = a->ep.bias ? a->ep.bias + group * w.m : 0;

@@ -47,11 +47,8 @@ CN_DRIVER void cn_gather_s16(const cn_conv_s16_args *a, size_t index, size_t p, 
   cn_run runs[2 * CN_GEMM_S16_NR + 1];
   size_t q = 0;
   for (size_t t = 0; t < cn_volume(w->kernel); t++) {
-    size_t tap[3];
-    tap[0] = t / w->kernel[2] / w->kernel[1];
-    tap[1] = t / w->kernel[2] % w->kernel[1];
-    tap[2] = t % w->kernel[2];
-    const size_t n_runs = cn_run_list(w, tap, p, n, CN_GEMM_S16_NR, runs);
+    const cn_tap tap = cn_tap_at(w, t);
+    const size_t n_runs = cn_run_list(w, &tap, cn_pixel_at(w, p), n, CN_GEMM_S16_NR, runs);
     for (size_t c = 0; c < w->c; c++, q++)
       cn_gather_row_s16(a, (index * w->c + c) * area, runs, n_runs, (int)(q & 1), dst + q / 2 * CN_GEMM_S16_NR);
   }

@@ -28,11 +28,13 @@ CN_INLINE size_t cn_gemm_f32_tasks(const cn_gemm_f32_args *g) {
   return cn_ceil_div(g->m, CN_GEMM_F32_MC) * cn_ceil_div(panels, cn_gemm_f32_panels(g));
 }
 
-/* Rows m0 .. m1 of one panel j of B, depth k0 .. k0 + kc. */
+/* Rows m0 .. m1 of one panel j of B, depth k0 .. k0 + kc. Each tile asks for its share of the next panel. */
 CN_KERNEL void cn_gemm_panel_f32(const cn_gemm_f32_args *g, size_t m0, size_t m1, size_t j, size_t k0, size_t kc,
                                  unsigned part) {
   const size_t n0 = j * CN_GEMM_F32_NR, n = cn_min(CN_GEMM_F32_NR, g->n - n0);
   const float *b = g->b + (j * g->k + k0) * CN_GEMM_F32_NR;
+  const size_t tiles = cn_ceil_div(m1 - m0, CN_GEMM_F32_MR), share = cn_ceil_div(CN_GEMM_F32_NR, tiles);
+  const float *ahead = n0 + n < g->n ? b + g->k * CN_GEMM_F32_NR : b;
   for (size_t i = m0; i < m1; i += CN_GEMM_F32_MR) {
     const size_t m = cn_min(CN_GEMM_F32_MR, m1 - i), at = i * g->ldc + n0;
     const float *a = g->a + i * g->a_rs + k0 * g->a_ks;
@@ -40,7 +42,8 @@ CN_KERNEL void cn_gemm_panel_f32(const cn_gemm_f32_args *g, size_t m0, size_t m1
     const float *residual = g->ep.flags & CN_EP_RESIDUAL ? g->ep.residual + at : 0;
     if (m == CN_GEMM_F32_MR && n == CN_GEMM_F32_NR) {
       cn_vf32 acc[CN_GEMM_F32_MR * CN_GEMM_F32_NV];
-      cn_tile_f32(a, g->a_rs, g->a_ks, b, CN_GEMM_F32_NR, kc, CN_GEMM_F32_MR, CN_GEMM_F32_NV, acc);
+      cn_tile_f32(a, g->a_rs, g->a_ks, b, kc, CN_GEMM_F32_MR, CN_GEMM_F32_NV, acc,
+                  ahead + (i - m0) / CN_GEMM_F32_MR * (kc * CN_GEMM_F32_NR / tiles), share);
       cn_tile_finish_f32(acc, g->c + at, g->ldc, part, &g->ep, bias, residual);
     } else {
       CN_ALIGN(64) float tile[CN_GEMM_F32_MR * CN_GEMM_F32_NR];

@@ -74,7 +74,8 @@ CN_INLINE size_t cn_pool_count(const cn_window *w, unsigned flags, const size_t 
 /* First output o with o * stride + tap * dilation - pad >= bound (without input dilation), at most out. */
 CN_INLINE size_t cn_window_first(const cn_window *w, int axis, size_t tap, size_t bound) {
   ptrdiff_t x = (ptrdiff_t)bound + w->pad[axis] - (ptrdiff_t)(tap * w->dilation[axis]);
-  return x <= 0 ? 0 : cn_min(w->out[axis], cn_ceil_div((size_t)x, w->stride[axis]));
+  if (x <= 0) return 0;
+  return cn_min(w->out[axis], w->stride[axis] == 1 ? (size_t)x : cn_ceil_div((size_t)x, w->stride[axis]));
 }
 
 #endif
