@@ -262,7 +262,7 @@ static bool concat_check(Builder *b, Value *const *in, size_t k, uint32_t axis, 
 }
 
 Value *build_concat(Builder *b, Value *const *in, size_t n, uint32_t axis) {
-  const Dim *dims[MAX_RANK];
+  const Dim *dims[MAX_RANK] = {NULL};
   Value **kept = NEW_ARRAY(b->ir->arena, Value *, n);
   size_t n_kept = 0;
   for (size_t k = 0; k < n; k++) {

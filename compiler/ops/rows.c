@@ -1,4 +1,4 @@
-#include "ops/import.h"
+#include "ops/shared.h"
 
 const OnnxOpRow onnx_op_rows[] = {
 #define ROW(domain, type, since, until, signature, types, attrs, fn, arg) \

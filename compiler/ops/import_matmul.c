@@ -1,0 +1,37 @@
+/* Matrix products: MatMul, Gemm, MatMulInteger. */
+#include "ops/shared.h"
+
+bool import_matmul(OpContext *c) { return op_give(c, 0, build_matmul(&c->b, op_in(c, 0), op_in(c, 1))); }
+
+/* x * factor, or x itself when that changes nothing. Integers are scaled in f64 where the factor is not whole. */
+static Value *scaled(OpContext *c, Value *x, float factor) {
+  Builder *b = &c->b;
+  if (!x || factor == 1.0f) return x;
+  const DType t = x->type.dtype;
+  if (dtype_is_float(t)) return build_fn2(b, SC_mul, x, build_scalar_f(b, t, (double)factor));
+  if (factor == (float)(int32_t)factor) return build_fn2(b, SC_mul, x, build_scalar_i(b, t, (int32_t)factor));
+  return build_cast(b, build_fn2(b, SC_mul, build_cast(b, x, DT_f64, true), build_scalar_f(b, DT_f64, (double)factor)), t, true);
+}
+
+bool import_gemm(OpContext *c) {
+  Builder *b = &c->b;
+  static const uint32_t swap[] = {1, 0};
+  if (!op_rank_in(c, 0, 2, 2) || !op_rank_in(c, 1, 2, 2)) return false;
+  Value *x = op_in(c, 0), *y = op_in(c, 1), *z = op_in(c, 2);
+  if (op_int(c, "transA", 0)) x = build_transpose(b, x, swap);
+  if (op_int(c, "transB", 0)) y = build_transpose(b, y, swap);
+  Value *product = scaled(c, build_matmul(b, x, y), op_float(c, "alpha", 1));
+  const float beta = op_float(c, "beta", 1);
+  if (!product || !z || beta == 0.0f) return op_give(c, 0, product);
+  Value *sum = build_fn2(b, SC_add, product, scaled(c, z, beta));
+  if (!sum) return false;
+  for (uint32_t i = 0; i < 2; i++)
+    if (sum->type.rank != 2 || dim_eq(op_dims(c), sum->type.dims[i], product->type.dims[i]) == 0)
+      return op_fail(c, DIAG_E0402, "C %s does not broadcast to the product's shape %s", op_shape(c, 2), build_shape_text(b, product));
+  return op_give(c, 0, sum);
+}
+
+bool import_matmul_integer(OpContext *c) {
+  Value *a_zero = op_in(c, 2), *b_zero = op_in(c, 3);
+  return op_give(c, 0, build_matmul_acc(&c->b, op_in(c, 0), op_in(c, 1), DT_s32, a_zero, b_zero));
+}

@@ -1,0 +1,206 @@
+/* Softmax and normalisations. */
+#include "ops/shared.h"
+
+/* ---- Softmax, LogSoftmax, Hardmax ---- */
+/* 1 at the first largest element along the axis, else 0. */
+static Value *hardmax(OpContext *c, Value *x, uint32_t axis) {
+  if (!x) return NULL;
+  Arena *a = op_arena(c);
+  Value *at = build_arg(&c->b, true, x, axis, true, false);
+  Expr e = {0};
+  const uint32_t place = expr_input(a, &e, 0, DT_s64), here = expr_index(a, &e, axis);
+  (void)expr_cast(a, &e, x->type.dtype, true, expr_fn2(a, &e, SC_eq, here, place));
+  return build_expr(&c->b, e, &at, 1, (int)x->type.rank, x->type.dims);
+}
+
+static Value *softmax(OpContext *c, Value *x, uint32_t axis) {
+  if (c->row->arg == SOFTMAX_HARD) return hardmax(c, x, axis);
+  return build_softmax(&c->b, x, axis, c->row->arg == SOFTMAX_LOG);
+}
+
+/* Before version 13 the input counts as a matrix: rows before `axis`, columns from it on. */
+bool import_softmax(OpContext *c) {
+  Value *x = op_in(c, 0);
+  const uint32_t rank = x->type.rank;
+  uint32_t axis = 0;
+  if (rank == 0) {
+    Value *vector = build_unsqueeze(&c->b, x, 1);
+    return op_give(c, 0, build_squeeze(&c->b, softmax(c, vector, 0), 1));
+  }
+  if (c->row->since >= 13) return op_axis_attr(c, "axis", -1, rank, &axis) && op_give(c, 0, softmax(c, x, axis));
+  const int64_t given = op_int(c, "axis", 1);
+  if (given != (int64_t)rank && !op_axis(c, given, rank, &axis)) return false;
+  if (given == (int64_t)rank) axis = rank;
+  if (axis + 1 == rank) return op_give(c, 0, softmax(c, x, axis));
+  const Dim *const dims[] = {dim_product(op_dims(c), x->type.dims, axis), dim_product(op_dims(c), x->type.dims + axis, rank - axis)};
+  Value *matrix = build_reshape(&c->b, x, 2, dims);
+  return op_give(c, 0, build_reshape(&c->b, softmax(c, matrix, 1), rank, x->type.dims));
+}
+
+/* ---- BatchNormalization ---- */
+/* (x - mean) / sqrt(var + eps) * scale + bias as x * s + t: s and t are small and constant in trained models. */
+static Value *batch_norm(OpContext *c, Value *x, Value *scale, Value *bias, Value *mean, Value *var, float epsilon) {
+  Builder *b = &c->b;
+  if (!x || !scale || !bias || !mean || !var) return NULL;
+  const DType t = dtype_compute(x->type.dtype), vt = var->type.dtype;
+  Value *root = build_fn1(b, SC_sqrt, build_fn2(b, SC_add, build_cast(b, var, dtype_compute(vt), true), build_scalar_f(b, dtype_compute(vt), (double)epsilon)));
+  Value *s = build_fn2(b, SC_div, build_cast(b, scale, t, true), build_cast(b, root, t, true));
+  Value *shift = build_fn2(b, SC_sub, build_cast(b, bias, t, true), build_fn2(b, SC_mul, build_cast(b, mean, t, true), s));
+  const uint32_t rank = x->type.rank;
+  Value *y = build_fn2(b, SC_mul, build_cast(b, x, t, true), op_along_axis(c, s, rank, 1));
+  return build_cast(b, build_fn2(b, SC_add, y, op_along_axis(c, shift, rank, 1)), x->type.dtype, true);
+}
+
+/* running * momentum + current * (1 - momentum) */
+static Value *running(OpContext *c, Value *old, Value *current, float momentum) {
+  Builder *b = &c->b;
+  if (!old || !current) return NULL;
+  Value *kept = build_fn2(b, SC_mul, old, op_scalar_like(c, old, (double)momentum));
+  Value *now = build_cast(b, current, old->type.dtype, true);
+  return build_fn2(b, SC_add, kept, build_fn2(b, SC_mul, now, op_scalar_like(c, old, 1.0 - (double)momentum)));
+}
+
+/* training_mode: normalised by this batch's statistics, which move the running ones. */
+static bool batch_norm_training(OpContext *c, float epsilon) {
+  Builder *b = &c->b;
+  Value *x = op_in(c, 0);
+  const uint32_t mask = axes_from(0, x->type.rank) & ~2u;
+  Value *wide = build_cast(b, x, dtype_compute(op_dtype(c, 3)), true);
+  Value *mean = build_reduce_mean(b, wide, mask, true), *off = build_fn2(b, SC_sub, wide, mean);
+  Value *var = build_squeeze(b, build_reduce_mean(b, build_fn2(b, SC_mul, off, off), mask, true), mask);
+  mean = build_squeeze(b, mean, mask);
+  const float momentum = op_float(c, "momentum", 0.9f);
+  if (op_wants(c, 1) && !op_give(c, 1, running(c, op_in(c, 3), mean, momentum))) return false;
+  if (op_wants(c, 2) && !op_give(c, 2, running(c, op_in(c, 4), var, momentum))) return false;
+  return op_give(c, 0, batch_norm(c, x, op_in(c, 1), op_in(c, 2), mean, var, epsilon));
+}
+
+bool import_batch_norm(OpContext *c) {
+  const float epsilon = op_float(c, "epsilon", 1e-5f);
+  if (op_rank(c, 0) < 2) return op_fail(c, DIAG_E0402, "input %s must have rank 2 or more", op_shape(c, 0));
+  const bool per_element = op_has_attr(c, "spatial") && !op_int(c, "spatial", 1);
+  for (size_t k = 1; k < 5; k++)
+    if (!per_element && (op_rank(c, k) != 1 || !ir_require_eq(c->b.ir, op_dim(c, k, 0), op_dim(c, 0, 1))))
+      return op_fail(c, DIAG_E0402, "input %zu has shape %s, which does not fit the channels of %s", k, op_shape(c, k), op_shape(c, 0));
+  if (op_int(c, "training_mode", 0)) return batch_norm_training(c, epsilon);
+  if (op_wants(c, 1)) return op_unsupported(c, "training: statistics are asked for as outputs");
+  return op_give(c, 0, batch_norm(c, op_in(c, 0), op_in(c, 1), op_in(c, 2), op_in(c, 3), op_in(c, 4), epsilon));
+}
+
+/* ---- over trailing axes ---- */
+bool import_instance_norm(OpContext *c) {
+  const uint32_t rank = op_rank(c, 0);
+  if (rank < 3) return op_fail(c, DIAG_E0402, "input %s must have rank 3 or more", op_shape(c, 0));
+  Value *scale = op_along_axis(c, op_in(c, 1), rank, 1), *bias = op_along_axis(c, op_in(c, 2), rank, 1);
+  return op_give(c, 0, build_norm(&c->b, NORM_LAYER, op_in(c, 0), scale, bias, 2, op_float(c, "epsilon", 1e-5f)));
+}
+
+/* Mean and 1 / sqrt(var + eps), where they are asked for. */
+static bool layer_statistics(OpContext *c, Value *x, uint32_t axis, float epsilon, size_t mean_out, size_t inv_out) {
+  Builder *b = &c->b;
+  if (!op_wants(c, mean_out) && !op_wants(c, inv_out)) return true;
+  const uint32_t mask = axes_from(axis, x->type.rank);
+  Value *wide = build_cast(b, x, dtype_compute(x->type.dtype), true), *mean = build_reduce_mean(b, wide, mask, true);
+  Value *off = build_fn2(b, SC_sub, wide, mean), *var = build_reduce_mean(b, build_fn2(b, SC_mul, off, off), mask, true);
+  Value *root = build_fn1(b, SC_sqrt, build_fn2(b, SC_add, var, op_scalar_like(c, var, (double)epsilon)));
+  if (op_wants(c, mean_out) && !op_give(c, mean_out, mean)) return false;
+  return !op_wants(c, inv_out) || op_give(c, inv_out, build_fn2(b, SC_div, op_scalar_like(c, var, 1), root));
+}
+
+bool import_layer_norm(OpContext *c) {
+  uint32_t axis;
+  const float epsilon = op_float(c, "epsilon", 1e-5f);
+  if (!op_axis_attr(c, "axis", -1, op_rank(c, 0), &axis) || !layer_statistics(c, op_in(c, 0), axis, epsilon, 1, 2)) return false;
+  return op_give(c, 0, build_norm(&c->b, NORM_LAYER, op_in(c, 0), op_in(c, 1), op_in(c, 2), axis, epsilon));
+}
+
+bool import_rms_norm(OpContext *c) {
+  uint32_t axis;
+  if (!op_axis_attr(c, "axis", -1, op_rank(c, 0), &axis)) return false;
+  return op_give(c, 0, build_norm(&c->b, NORM_RMS, op_in(c, 0), op_in(c, 1), NULL, axis, op_float(c, "epsilon", 1e-5f)));
+}
+
+/* com.microsoft: normalises input + skip (+ bias); the sum is output 3. The row's argument is the NormKind. */
+bool import_skip_layer_norm(OpContext *c) {
+  Builder *b = &c->b;
+  const bool rms = c->row->arg == NORM_RMS;
+  Value *bias = rms ? op_in(c, 3) : op_in(c, 4), *beta = rms ? NULL : op_in(c, 3);
+  Value *sum = build_fn2(b, SC_add, op_in(c, 0), op_in(c, 1));
+  if (bias) sum = build_fn2(b, SC_add, sum, bias);
+  if (!sum || sum->type.rank == 0) return false;
+  const uint32_t axis = sum->type.rank - 1;
+  const float epsilon = op_float(c, "epsilon", 1e-5f);
+  if (op_wants(c, 3)) c->out[3] = sum;
+  if (!layer_statistics(c, sum, axis, epsilon, 1, 2)) return false;
+  return op_give(c, 0, build_norm(b, rms ? NORM_RMS : NORM_LAYER, sum, op_in(c, 2), beta, axis, epsilon));
+}
+
+/* [N][C][spatial...] as [N][groups][C/groups * spatial]. Scale and bias are per group before version 21, per channel since. */
+bool import_group_norm(OpContext *c) {
+  Builder *b = &c->b;
+  DimCtx *d = op_dims(c);
+  Value *x = op_in(c, 0);
+  const uint32_t rank = x->type.rank;
+  const int64_t groups = op_int(c, "num_groups", 0);
+  if (groups < 1) return op_fail(c, DIAG_E0304, "attribute 'num_groups' is %lld", (long long)groups);
+  if (rank < 3) return op_fail(c, DIAG_E0402, "input %s must have rank 3 or more", op_shape(c, 0));
+  if (!ir_require_eq(b->ir, dim_mod(d, x->type.dims[1], dim_const(d, groups)), d->zero))
+    return op_fail(c, DIAG_E0402, "the channels of %s are not a multiple of %lld groups", op_shape(c, 0), (long long)groups);
+  const Dim *rest = dim_product(d, x->type.dims + 2, rank - 2);
+  const Dim *const dims[] = {x->type.dims[0], dim_const(d, groups), dim_mul(d, dim_floordiv(d, x->type.dims[1], dim_const(d, groups)), rest)};
+  const bool per_group = c->row->since < 21;
+  Value *scale = op_along_axis(c, op_in(c, 1), per_group ? 3 : rank, 1), *bias = op_along_axis(c, op_in(c, 2), per_group ? 3 : rank, 1);
+  Value *v = build_norm(b, NORM_LAYER, build_reshape(b, x, 3, dims), per_group ? scale : NULL, per_group ? bias : NULL, 2, op_float(c, "epsilon", 1e-5f));
+  v = build_reshape(b, v, rank, x->type.dims);
+  if (per_group) return op_give(c, 0, v);
+  return op_give(c, 0, build_fn2(b, SC_add, build_fn2(b, SC_mul, v, scale), bias));
+}
+
+/* ---- others ---- */
+/* x / (bias + alpha / size * sum of squares over `size` neighbouring channels)^beta */
+bool import_lrn(OpContext *c) {
+  Builder *b = &c->b;
+  DimCtx *d = op_dims(c);
+  Value *x = op_in(c, 0);
+  const int64_t size = op_int(c, "size", 0);
+  if (size < 1 || size > INT32_MAX) return op_fail(c, DIAG_E0304, "attribute 'size' is %lld", (long long)size);
+  if (x->type.rank < 3) return op_fail(c, DIAG_E0402, "input %s must have rank 3 or more", op_shape(c, 0));
+  const Dim *const dims[] = {x->type.dims[0], x->type.dims[1], dim_product(d, x->type.dims + 2, x->type.rank - 2)};
+  const int64_t kernel[] = {size, 1}, ones[] = {1, 1};
+  const Dim *const lo[] = {dim_const(d, (size - 1) / 2), d->zero}, *const hi[] = {dim_const(d, size / 2), d->zero};
+  const PoolAttr pool = {.kind = POOL_SUM, .n_spatial = 2, .kernel = kernel, .stride = ones, .dilation = ones, .pad_lo = lo, .pad_hi = hi};
+  Value *sum = build_pool(b, build_reshape(b, build_fn2(b, SC_mul, x, x), 3, dims), pool, false, NULL);
+  sum = build_reshape(b, sum, x->type.rank, x->type.dims);
+  if (!sum) return false;
+  Value *scaled = build_fn2(b, SC_mul, sum, op_scalar_like(c, x, (double)(op_float(c, "alpha", 1e-4f) / (float)size)));
+  Value *base = build_fn2(b, SC_add, scaled, op_scalar_like(c, x, (double)op_float(c, "bias", 1)));
+  return op_give(c, 0, build_fn2(b, SC_div, x, build_fn2(b, SC_pow, base, op_scalar_like(c, x, (double)op_float(c, "beta", 0.75f)))));
+}
+
+bool import_mean_variance_norm(OpContext *c) {
+  Builder *b = &c->b;
+  Value *x = build_cast(b, op_in(c, 0), dtype_compute(op_dtype(c, 0)), true);
+  uint32_t mask = 0;
+  bool given;
+  if (!op_axes_mask(c, "axes", 15, op_rank(c, 0), &mask, &given)) return false;
+  if (!given) mask = axes_from(0, op_rank(c, 0)) & 0xd; /* 0, 2, 3 */
+  Value *off = build_fn2(b, SC_sub, x, build_reduce_mean(b, x, mask, true));
+  Value *dev = build_fn1(b, SC_sqrt, build_reduce_mean(b, build_fn2(b, SC_mul, off, off), mask, true));
+  if (!dev) return false;
+  dev = build_fn2(b, SC_add, dev, op_scalar_like(c, dev, 1e-9));
+  return op_give(c, 0, build_cast(b, build_fn2(b, SC_div, off, dev), op_dtype(c, 0), true));
+}
+
+/* x over its 1- or 2-norm along an axis; 0 where that is 0. */
+bool import_lp_norm(OpContext *c) {
+  Builder *b = &c->b;
+  const int64_t p = op_int(c, "p", 2);
+  uint32_t axis;
+  if (p != 1 && p != 2) return op_fail(c, DIAG_E0304, "attribute 'p' is %lld", (long long)p);
+  if (!op_axis_attr(c, "axis", -1, op_rank(c, 0), &axis)) return false;
+  Value *x = build_cast(b, op_in(c, 0), dtype_compute(op_dtype(c, 0)), true);
+  Value *sum = build_reduce(b, REDUCE_SUM, p == 1 ? build_fn1(b, SC_abs, x) : build_fn2(b, SC_mul, x, x), 1u << axis, true);
+  Value *norm = p == 1 ? sum : build_fn1(b, SC_sqrt, sum), *zero = op_scalar_like(c, x, 0);
+  Value *y = build_fn3(b, SC_select, build_fn2(b, SC_eq, norm, zero), zero, build_fn2(b, SC_div, x, norm));
+  return op_give(c, 0, build_cast(b, y, op_dtype(c, 0), true));
+}

@@ -1,0 +1,196 @@
+/* Quantisation: QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear, QLinear operators of ONNX and com.microsoft. */
+#include "ops/shared.h"
+
+static bool is_float8(DType t) { return dtype_rows[t].kind == KIND_F && dtype_rows[t].bits <= 8; }
+
+/* A scale or zero point made to broadcast to x: a scalar, one value an axis element, or one a block of block_size elements. */
+static Value *spread(OpContext *c, Value *v, const Value *x, uint32_t axis, int64_t block) {
+  Builder *b = &c->b;
+  DimCtx *d = op_dims(c);
+  if (!v || v->type.rank == 0) return v;
+  if (v->type.rank == 1 && dim_is(v->type.dims[0], 1)) return build_squeeze(b, v, 1);
+  if (block <= 0) return v->type.rank == 1 ? op_along_axis(c, v, x->type.rank, axis) : v;
+  if (v->type.rank != x->type.rank) {
+    (void)op_fail(c, DIAG_E0402, "the scale's shape %s does not fit the blocks of %s", build_shape_text(b, v), build_shape_text(b, x));
+    return NULL;
+  }
+  const Dim *wide[MAX_RANK], *flat[MAX_RANK];
+  if (x->type.rank + 1 > MAX_RANK) return NULL;
+  for (uint32_t i = 0; i < x->type.rank; i++) {
+    wide[i + (i > axis)] = flat[i] = v->type.dims[i];
+  }
+  wide[axis + 1] = dim_const(d, block);
+  flat[axis] = dim_mulc(d, v->type.dims[axis], block);
+  v = build_reshape(b, build_expand(b, build_unsqueeze(b, v, 1u << (axis + 1)), x->type.rank + 1, wide), x->type.rank, flat);
+  return build_slice(b, v, axis, d->zero, x->type.dims[axis], d->one);
+}
+
+/* saturate(round(v) + zero) as `to`; v in f32 or f64 (or f16, rounded to it). */
+static Value *quantized(OpContext *c, Value *v, Value *zero, DType to, bool saturate) {
+  Builder *b = &c->b;
+  if (!v) return NULL;
+  if (dtype_rows[to].kind == KIND_F) return build_cast(b, v, to, saturate);
+  v = build_cast(b, build_fn1(b, SC_round, v), dtype_compute(v->type.dtype), true);
+  if (zero) v = build_fn2(b, SC_add, v, build_cast(b, zero, v->type.dtype, true));
+  return build_cast(b, v, to, true);
+}
+
+static bool quant_axis(OpContext *c, int64_t absent, uint32_t *ret) {
+  *ret = 0;
+  const uint32_t rank = op_rank(c, 0);
+  if (op_in(c, 1)->type.rank == 0 || (op_rank(c, 1) == 1 && dim_is(op_dim(c, 1, 0), 1))) return true;
+  if (!op_has_attr(c, "axis") && rank == 1) return true;
+  return op_axis_attr(c, "axis", absent, rank, ret);
+}
+
+bool import_quantize_linear(OpContext *c) {
+  Builder *b = &c->b;
+  Value *x = op_in(c, 0), *zero = op_in(c, 2);
+  uint32_t axis;
+  if (!quant_axis(c, 1, &axis)) return false;
+  const int64_t block = op_int(c, "block_size", 0);
+  if (block < 0) return op_fail(c, DIAG_E0304, "attribute 'block_size' is %lld", (long long)block);
+  const DType wanted = dtype_from_onnx(op_int(c, "output_dtype", 0));
+  if (wanted != DT_NONE && zero && zero->type.dtype != wanted)
+    return op_fail(c, DIAG_E0401, "attribute 'output_dtype' says %s, the zero point has %s", dtype_name(wanted), dtype_name(zero->type.dtype));
+  const DType to = zero ? zero->type.dtype : wanted != DT_NONE ? wanted : DT_u8;
+  Value *scale = spread(c, op_in(c, 1), x, axis, block);
+  zero = spread(c, zero, x, axis, block);
+  if (!scale) return false;
+  DType work = dtype_from_onnx(op_int(c, "precision", 0));
+  if (work == DT_NONE) work = dtype_is_float(scale->type.dtype) ? scale->type.dtype : DT_f32;
+  x = build_cast(b, x, work, true);
+  scale = build_cast(b, scale, work, true);
+  return op_give(c, 0, quantized(c, build_fn2(b, SC_div, x, scale), zero, to, op_int(c, "saturate", 1) != 0));
+}
+
+/* (x - zero) exactly, in s32 for integers, then times the scale in f32 at least. */
+static Value *dequantized(OpContext *c, Value *x, Value *scale, Value *zero) {
+  Builder *b = &c->b;
+  if (!x || !scale) return NULL;
+  const DType work = dtype_compute(scale->type.dtype);
+  if (zero && !is_float8(x->type.dtype)) {
+    const DType sum = dtype_is_float(x->type.dtype) ? work : DT_s32;
+    x = build_fn2(b, SC_sub, build_cast(b, x, sum, true), build_cast(b, zero, sum, true));
+  }
+  return build_fn2(b, SC_mul, build_cast(b, x, work, true), build_cast(b, scale, work, true));
+}
+
+bool import_dequantize_linear(OpContext *c) {
+  Value *x = op_in(c, 0);
+  uint32_t axis;
+  if (!quant_axis(c, 1, &axis)) return false;
+  const int64_t block = op_int(c, "block_size", 0);
+  if (block < 0) return op_fail(c, DIAG_E0304, "attribute 'block_size' is %lld", (long long)block);
+  Value *scale = spread(c, op_in(c, 1), x, axis, block), *zero = spread(c, op_in(c, 2), x, axis, block);
+  const DType wanted = dtype_from_onnx(op_int(c, "output_dtype", 0));
+  return op_give(c, 0, build_cast(&c->b, dequantized(c, x, scale, zero), wanted != DT_NONE ? wanted : op_dtype(c, 1), true));
+}
+
+bool import_dynamic_quantize_linear(OpContext *c) {
+  Builder *b = &c->b;
+  Value *x = op_in(c, 0), *none = build_scalar_f(b, DT_f32, 0);
+  const uint32_t all = axes_from(0, x->type.rank);
+  Value *low = build_fn2(b, SC_min, build_reduce(b, REDUCE_MIN, x, all, false), none);
+  Value *high = build_fn2(b, SC_max, build_reduce(b, REDUCE_MAX, x, all, false), none);
+  Value *scale = build_fn2(b, SC_div, build_fn2(b, SC_sub, high, low), build_scalar_f(b, DT_f32, 255));
+  Value *level = build_fn2(b, SC_div, build_fn2(b, SC_sub, none, low), scale);
+  /* all zeros: the scale is 0, the level NaN, which converts to 0 */
+  Value *zero = quantized(c, level, NULL, DT_u8, true);
+  return op_give(c, 1, scale) && op_give(c, 2, zero) && op_give(c, 0, quantized(c, build_fn2(b, SC_div, x, scale), zero, DT_u8, true));
+}
+
+/* ---- products ---- */
+/* The s32 sum times the scales' product, rounded once. */
+static Value *requantized(OpContext *c, Value *sum, Value *scales, Value *y_scale, Value *y_zero, DType to) {
+  Builder *b = &c->b;
+  Value *factor = build_fn2(b, SC_div, build_cast(b, scales, DT_f32, true), build_cast(b, y_scale, DT_f32, true));
+  return quantized(c, build_fn2(b, SC_mul, build_cast(b, sum, DT_f32, true), factor), y_zero, to, true);
+}
+
+/* A zero point of one value is a scalar, whatever its shape. */
+static Value *single(OpContext *c, Value *v) { return v && v->type.rank == 1 && dim_is(v->type.dims[0], 1) ? build_squeeze(&c->b, v, 1) : v; }
+
+/* a a_scale a_zero b b_scale b_zero y_scale y_zero. Rows of a and columns of b may have their own scales. */
+bool import_qlinear_matmul(OpContext *c) {
+  Builder *b = &c->b;
+  Value *a_scale = single(c, op_in(c, 1)), *b_scale = single(c, op_in(c, 4));
+  if (a_scale && a_scale->type.rank == 1) a_scale = build_unsqueeze(b, a_scale, 2); /* [M] over [M][N] */
+  Value *sum = build_matmul_acc(b, op_in(c, 0), op_in(c, 3), DT_s32, single(c, op_in(c, 2)), single(c, op_in(c, 5)));
+  Value *scales = build_fn2(b, SC_mul, build_cast(b, a_scale, DT_f32, true), build_cast(b, b_scale, DT_f32, true));
+  return op_give(c, 0, requantized(c, sum, scales, single(c, op_in(c, 6)), single(c, op_in(c, 7)), op_dtype(c, 7)));
+}
+
+/* x x_scale x_zero w w_scale w_zero y_scale y_zero bias (s32, in units of x_scale * w_scale). */
+bool import_qlinear_conv(OpContext *c) {
+  Builder *b = &c->b;
+  const uint32_t rank = op_rank(c, 0);
+  Value *sum = op_conv(c, op_in(c, 0), op_in(c, 3), op_in(c, 8), single(c, op_in(c, 2)), single(c, op_in(c, 5)));
+  Value *scales = build_fn2(b, SC_mul, single(c, op_in(c, 1)), op_along_axis(c, single(c, op_in(c, 4)), rank, 1));
+  return op_give(c, 0, requantized(c, sum, scales, single(c, op_in(c, 6)), single(c, op_in(c, 7)), op_dtype(c, 7)));
+}
+
+/* com.microsoft QLinearAdd, QLinearMul: A A_scale A_zero B B_scale B_zero C_scale C_zero. The row's argument is the function. */
+bool import_qlinear_binary(OpContext *c) {
+  Builder *b = &c->b;
+  Value *x = dequantized(c, op_in(c, 0), single(c, op_in(c, 1)), single(c, op_in(c, 2)));
+  Value *y = dequantized(c, op_in(c, 3), single(c, op_in(c, 4)), single(c, op_in(c, 5)));
+  Value *z = build_fn2(b, SC_div, build_fn2(b, (ScalarFn)c->row->arg, x, y), single(c, op_in(c, 6)));
+  return op_give(c, 0, quantized(c, z, single(c, op_in(c, 7)), op_dtype(c, 0), true));
+}
+
+/* X x_scale x_zero y_scale y_zero */
+static bool qlinear_unary(OpContext *c, Value *y) {
+  Value *v = build_fn2(&c->b, SC_div, y, single(c, op_in(c, 3)));
+  return op_give(c, 0, quantized(c, v, single(c, op_in(c, 4)), op_dtype(c, 0), true));
+}
+
+bool import_qlinear_average_pool(OpContext *c) {
+  if (op_int(c, "channels_last", 0)) return op_unsupported(c, "with channels last");
+  Value *x = dequantized(c, op_in(c, 0), single(c, op_in(c, 1)), single(c, op_in(c, 2)));
+  return x && qlinear_unary(c, op_average_pool(c, x));
+}
+
+bool import_qlinear_global_average_pool(OpContext *c) {
+  Value *x = dequantized(c, op_in(c, 0), single(c, op_in(c, 1)), single(c, op_in(c, 2)));
+  const uint32_t rank = op_rank(c, 0);
+  const bool last = op_int(c, "channels_last", 0) != 0;
+  const uint32_t mask = last ? axes_from(1, rank - 1) : axes_from(2, rank);
+  return qlinear_unary(c, build_reduce_mean(&c->b, x, mask, true));
+}
+
+bool import_qlinear_softmax(OpContext *c) {
+  uint32_t axis;
+  if (op_int(c, "opset", 13) < 13) return op_unsupported(c, "with the softmax of opset %lld", (long long)op_int(c, "opset", 13));
+  if (!op_axis_attr(c, "axis", -1, op_rank(c, 0), &axis)) return false;
+  Value *x = dequantized(c, op_in(c, 0), single(c, op_in(c, 1)), single(c, op_in(c, 2)));
+  return qlinear_unary(c, build_softmax(&c->b, x, axis, false));
+}
+
+bool import_qlinear_sigmoid(OpContext *c) {
+  Value *x = dequantized(c, op_in(c, 0), single(c, op_in(c, 1)), single(c, op_in(c, 2)));
+  return qlinear_unary(c, build_fn1(&c->b, SC_sigmoid, x));
+}
+
+bool import_qlinear_leaky_relu(OpContext *c) {
+  Builder *b = &c->b;
+  Value *x = dequantized(c, op_in(c, 0), single(c, op_in(c, 1)), single(c, op_in(c, 2)));
+  if (!x) return false;
+  Value *zero = op_scalar_like(c, x, 0), *low = build_fn2(b, SC_mul, x, op_scalar_like(c, x, (double)op_float(c, "alpha", 0.01f)));
+  return qlinear_unary(c, build_fn3(b, SC_select, build_fn2(b, SC_lt, x, zero), low, x));
+}
+
+/* y_scale y_zero (tensor scale zero)+ */
+bool import_qlinear_concat(OpContext *c) {
+  Builder *b = &c->b;
+  uint32_t axis;
+  const size_t n = c->n_in < 5 ? 0 : (c->n_in - 2) / 3;
+  if (n == 0 || c->n_in != 2 + 3 * n) return op_fail(c, DIAG_E0305, "%zu inputs are not triples of tensor, scale, zero point", c->n_in);
+  if (!op_axis_attr(c, "axis", 0, op_rank(c, 2), &axis)) return false;
+  Value **parts = NEW_ARRAY(op_arena(c), Value *, n);
+  for (size_t k = 0; k < n; k++) {
+    Value *v = dequantized(c, op_in(c, 2 + 3 * k), single(c, op_in(c, 3 + 3 * k)), single(c, op_in(c, 4 + 3 * k)));
+    parts[k] = quantized(c, build_fn2(b, SC_div, v, single(c, op_in(c, 0))), single(c, op_in(c, 1)), op_dtype(c, 1), true);
+  }
+  return op_give(c, 0, build_concat(b, parts, n, axis));
+}

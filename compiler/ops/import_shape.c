@@ -1,0 +1,246 @@
+/* Operators that only rename or repeat elements: Reshape, Flatten, Squeeze, Unsqueeze, Transpose, Expand, Tile, DepthToSpace,
+ * SpaceToDepth. */
+#include "ops/shared.h"
+
+/* ---- Reshape ---- */
+/* What 0 and -1 stand for, in graph arithmetic, for a shape that only data decides. */
+static Value *reshape_resolve(OpContext *c, Value *x, Value *shape, size_t n, bool allow_zero) {
+  Builder *b = &c->b;
+  Value *zero = build_scalar_i(b, DT_s64, 0), *one = build_scalar_i(b, DT_s64, 1), *minus = build_scalar_i(b, DT_s64, -1);
+  if (!allow_zero) {
+    const Dim *same[MAX_RANK];
+    for (size_t i = 0; i < n; i++) same[i] = i < x->type.rank ? x->type.dims[i] : op_dims(c)->zero;
+    shape = build_fn3(b, SC_select, build_fn2(b, SC_eq, shape, zero), build_dims(b, same, n), shape);
+  }
+  Value *open = build_fn2(b, SC_eq, shape, minus);
+  Value *rest = build_reduce(b, REDUCE_PROD, build_fn3(b, SC_select, open, one, shape), 1, true);
+  Value *count = build_dim_scalar(b, type_count(b->ir, &x->type));
+  return build_fn3(b, SC_select, open, build_fn2(b, SC_div, count, build_fn2(b, SC_max, rest, one)), shape);
+}
+
+static const Dim *const *reshape_wanted(OpContext *c, Value *x, bool allow_zero, size_t *ret_n) {
+  Builder *b = &c->b;
+  if (c->row->until < 5) {
+    const int64_t *v = op_ints(c, "shape", ret_n);
+    const Dim **d = NEW_ARRAY(op_arena(c), const Dim *, *ret_n);
+    for (size_t i = 0; i < *ret_n; i++) d[i] = bd_const(b, v[i]);
+    return d;
+  }
+  Value *shape = op_in(c, 1);
+  if (!op_rank_in(c, 1, 1, 1)) return NULL;
+  const Dim *const *known = build_content(b, shape, ret_n);
+  if (known) return known;
+  int64_t n;
+  if (dim_is_const(shape->type.dims[0], &n) && n <= MAX_RANK) shape = reshape_resolve(c, x, shape, (size_t)n, allow_zero);
+  return build_read_dims(b, shape, "shape", 0, INT32_MAX, ret_n);
+}
+
+bool import_reshape(OpContext *c) {
+  Builder *b = &c->b;
+  Value *x = op_in(c, 0);
+  const bool allow_zero = op_int(c, "allowzero", 0) != 0;
+  size_t n;
+  const Dim *const *want = reshape_wanted(c, x, allow_zero, &n);
+  if (!want) return false;
+  if (n > MAX_RANK) return op_unsupported(c, "a result of rank %zu (at most %d)", n, MAX_RANK);
+  const Dim *dims[MAX_RANK], *known = op_dims(c)->one;
+  int open = -1;
+  for (uint32_t i = 0; i < n; i++) {
+    dims[i] = want[i];
+    if (dim_is(want[i], -1)) {
+      if (open >= 0) return op_fail(c, DIAG_E0403, "the shape has more than one -1");
+      open = (int)i;
+      continue;
+    }
+    if (dim_is(want[i], 0) && !allow_zero) {
+      if (i >= x->type.rank) return op_fail(c, DIAG_E0403, "the shape's 0 at place %u has no dimension to copy in %s", i, op_shape(c, 0));
+      dims[i] = x->type.dims[i];
+    }
+    if (dims[i]->hi < 0) return op_fail(c, DIAG_E0403, "the shape holds %lld", (long long)dims[i]->hi);
+    known = dim_mul(op_dims(c), known, dims[i]);
+  }
+  if (open >= 0) {
+    if (dim_is(known, 0)) return op_fail(c, DIAG_E0403, "-1 cannot be inferred beside a dimension of 0");
+    dims[open] = dim_floordiv(op_dims(c), type_count(b->ir, &x->type), known);
+  }
+  return op_give(c, 0, build_reshape(b, x, (uint32_t)n, dims));
+}
+
+bool import_flatten(OpContext *c) {
+  const Value *x = op_in(c, 0);
+  const uint32_t rank = x->type.rank;
+  int64_t axis = op_int(c, "axis", 1);
+  if (axis < -(int64_t)rank || axis > (int64_t)rank) return op_fail(c, DIAG_E0304, "axis %lld is out of range for shape %s", (long long)axis, op_shape(c, 0));
+  const uint32_t a = (uint32_t)(axis < 0 ? axis + rank : axis);
+  const Dim *const dims[] = {dim_product(op_dims(c), x->type.dims, a), dim_product(op_dims(c), x->type.dims + a, rank - a)};
+  return op_give(c, 0, build_reshape(&c->b, op_in(c, 0), 2, dims));
+}
+
+/* ---- Squeeze, Unsqueeze ---- */
+bool import_squeeze(OpContext *c) {
+  const Value *x = op_in(c, 0);
+  uint32_t mask = 0;
+  bool given;
+  if (!op_axes_mask(c, "axes", 1, x->type.rank, &mask, &given)) return false;
+  if (!given) {
+    mask = 0;
+    for (uint32_t i = 0; i < x->type.rank; i++) {
+      if (dim_is(x->type.dims[i], 1)) mask |= 1u << i;
+      else if (dim_eq(op_dims(c), x->type.dims[i], op_dims(c)->one) < 0)
+        return op_unsupported(c, "without axes, on shape %s, where a dimension may or may not be 1", op_shape(c, 0));
+    }
+  }
+  return op_give(c, 0, build_squeeze(&c->b, op_in(c, 0), mask));
+}
+
+bool import_unsqueeze(OpContext *c) {
+  const int64_t *axes;
+  size_t n;
+  bool given;
+  if (!op_int_list(c, "axes", 1, &axes, &n, &given)) return false;
+  if (!given) return op_fail(c, DIAG_E0304, "attribute 'axes' is missing");
+  if (op_rank(c, 0) + n > MAX_RANK) return op_unsupported(c, "a result of rank %zu (at most %d)", op_rank(c, 0) + n, MAX_RANK);
+  uint32_t mask = 0;
+  for (size_t i = 0; i < n; i++) {
+    uint32_t axis;
+    if (!op_axis(c, axes[i], op_rank(c, 0) + (uint32_t)n, &axis)) return false;
+    if (mask >> axis & 1) return op_fail(c, DIAG_E0403, "axis %u is given twice", axis);
+    mask |= 1u << axis;
+  }
+  return op_give(c, 0, build_unsqueeze(&c->b, op_in(c, 0), mask));
+}
+
+/* ---- Transpose ---- */
+bool import_transpose(OpContext *c) {
+  const uint32_t rank = op_rank(c, 0);
+  size_t n;
+  const int64_t *perm = op_ints(c, "perm", &n);
+  uint32_t p[MAX_RANK], seen = 0;
+  if (op_has_attr(c, "perm") && n != rank) return op_fail(c, DIAG_E0304, "attribute 'perm' has %zu values for shape %s", n, op_shape(c, 0));
+  for (uint32_t i = 0; i < rank; i++) {
+    if (!op_has_attr(c, "perm")) p[i] = rank - 1 - i;
+    else if (!op_axis(c, perm[i], rank, &p[i])) return false;
+    if (seen >> p[i] & 1) return op_fail(c, DIAG_E0304, "attribute 'perm' names axis %u twice", p[i]);
+    seen |= 1u << p[i];
+  }
+  return op_give(c, 0, build_transpose(&c->b, op_in(c, 0), p));
+}
+
+/* ---- Expand, Tile ---- */
+/* A shape that only data decides, with the input's dimensions in place of 1, so that broadcasting is an equality. */
+static Value *expand_resolve(OpContext *c, const Value *x, Value *shape, size_t n) {
+  const Dim *own[MAX_RANK];
+  for (size_t i = 0; i < n; i++) {
+    const size_t back = n - i;
+    own[i] = back <= x->type.rank ? x->type.dims[x->type.rank - back] : op_dims(c)->one;
+  }
+  Value *one = build_scalar_i(&c->b, DT_s64, 1);
+  return build_fn3(&c->b, SC_select, build_fn2(&c->b, SC_eq, shape, one), build_dims(&c->b, own, n), shape);
+}
+
+bool import_expand(OpContext *c) {
+  Builder *b = &c->b;
+  Value *x = op_in(c, 0), *shape = op_in(c, 1);
+  size_t n;
+  int64_t len;
+  if (!op_rank_in(c, 1, 1, 1)) return false;
+  if (!build_content(b, shape, &n) && dim_is_const(shape->type.dims[0], &len) && len <= MAX_RANK)
+    shape = expand_resolve(c, x, shape, (size_t)len);
+  const Dim *const *want = build_read_dims(b, shape, "shape", 0, INT32_MAX, &n);
+  if (!want) return false;
+  const uint32_t rank = n > x->type.rank ? (uint32_t)n : x->type.rank;
+  if (rank > MAX_RANK) return op_unsupported(c, "a result of rank %u (at most %d)", rank, MAX_RANK);
+  const Dim *dims[MAX_RANK];
+  for (uint32_t o = 0; o < rank; o++) {
+    const uint32_t back = rank - o;
+    const Dim *mine = back <= x->type.rank ? x->type.dims[x->type.rank - back] : op_dims(c)->one;
+    const Dim *theirs = back <= n ? want[n - back] : op_dims(c)->one;
+    if (theirs->hi < 0) return op_fail(c, DIAG_E0403, "the shape holds %lld", (long long)theirs->hi);
+    dims[o] = dim_is(theirs, 1) ? mine : theirs;
+  }
+  return op_give(c, 0, build_expand(b, x, rank, dims));
+}
+
+/* [d0, d1] repeated r0, r1 times: through [r0, d0, r1, d1]. */
+static Value *tile(OpContext *c, Value *x, const Dim *const *repeats) {
+  Builder *b = &c->b;
+  const Dim *wide[MAX_RANK], *dims[MAX_RANK];
+  uint32_t n = 0, mask = 0;
+  for (uint32_t i = 0; i < x->type.rank; i++) {
+    const bool inserts = !dim_is(repeats[i], 1) && !dim_is(x->type.dims[i], 1);
+    if (n + 2 > MAX_RANK) {
+      (void)op_unsupported(c, "repeating that many axes");
+      return NULL;
+    }
+    if (inserts) {
+      mask |= 1u << n;
+      wide[n++] = repeats[i];
+    }
+    wide[n++] = inserts || dim_is(repeats[i], 1) ? x->type.dims[i] : repeats[i];
+    dims[i] = dim_mul(op_dims(c), x->type.dims[i], repeats[i]);
+  }
+  return build_reshape(b, build_expand(b, build_unsqueeze(b, x, mask), n, wide), x->type.rank, dims);
+}
+
+/* Version 1: one axis, input 2, is repeated input 1 times. */
+static bool tile_v1(OpContext *c, const Dim **repeats) {
+  const int64_t *axis, *times;
+  size_t n;
+  if (!build_const_ints(&c->b, op_in(c, 1), &times, &n) || n != 1 || !build_const_ints(&c->b, op_in(c, 2), &axis, &n) || n != 1)
+    return op_unsupported(c, "with tiles or axis computed at run time");
+  uint32_t a;
+  if (!op_axis(c, axis[0], op_rank(c, 0), &a)) return false;
+  for (uint32_t i = 0; i < op_rank(c, 0); i++) repeats[i] = bd_const(&c->b, i == a ? times[0] : 1);
+  return true;
+}
+
+bool import_tile(OpContext *c) {
+  const Dim *repeats[MAX_RANK];
+  if (c->row->until < 6) return tile_v1(c, repeats) && op_give(c, 0, tile(c, op_in(c, 0), repeats));
+  size_t n;
+  const Dim *const *want = build_read_dims(&c->b, op_in(c, 1), "repeats", 0, INT32_MAX, &n);
+  if (!want) return false;
+  if (n != op_rank(c, 0)) return op_fail(c, DIAG_E0402, "%zu repeats for shape %s", n, op_shape(c, 0));
+  for (size_t i = 0; i < n; i++) {
+    if (want[i]->hi < 0) return op_fail(c, DIAG_E0403, "axis %zu is repeated %lld times", i, (long long)want[i]->hi);
+    repeats[i] = want[i];
+  }
+  return op_give(c, 0, tile(c, op_in(c, 0), repeats));
+}
+
+/* ---- DepthToSpace, SpaceToDepth ---- */
+/* Depth as [block][block][channels] (DCR) or [channels][block][block] (CRD). */
+static bool block_mode(OpContext *c, int64_t *ret_size, bool *ret_crd) {
+  const Str mode = op_str(c, "mode", "DCR");
+  *ret_crd = str_is(mode, "CRD");
+  *ret_size = op_int(c, "blocksize", 0);
+  if (!*ret_crd && !str_is(mode, "DCR")) return op_fail(c, DIAG_E0304, "attribute 'mode' is %s", diag_quote(c->b.ir->diags, mode));
+  if (*ret_size < 1 || *ret_size > INT16_MAX) return op_fail(c, DIAG_E0304, "attribute 'blocksize' is %lld", (long long)*ret_size);
+  return op_rank_in(c, 0, 4, 4);
+}
+
+bool import_depth_to_space(OpContext *c) {
+  Builder *b = &c->b;
+  DimCtx *d = op_dims(c);
+  int64_t bs;
+  bool crd;
+  if (!block_mode(c, &bs, &crd)) return false;
+  const Dim *const *x = op_in(c, 0)->type.dims, *s = dim_const(d, bs), *depth = dim_floordiv(d, x[1], dim_const(d, bs * bs));
+  const Dim *const dcr_dims[] = {x[0], s, s, depth, x[2], x[3]}, *const crd_dims[] = {x[0], depth, s, s, x[2], x[3]};
+  static const uint32_t dcr_perm[] = {0, 3, 4, 1, 5, 2}, crd_perm[] = {0, 1, 4, 2, 5, 3};
+  Value *v = build_transpose(b, build_reshape(b, op_in(c, 0), 6, crd ? crd_dims : dcr_dims), crd ? crd_perm : dcr_perm);
+  const Dim *const out[] = {x[0], depth, dim_mul(d, x[2], s), dim_mul(d, x[3], s)};
+  return op_give(c, 0, build_reshape(b, v, 4, out));
+}
+
+bool import_space_to_depth(OpContext *c) {
+  Builder *b = &c->b;
+  DimCtx *d = op_dims(c);
+  int64_t bs;
+  bool crd;
+  if (!block_mode(c, &bs, &crd)) return false;
+  const Dim *const *x = op_in(c, 0)->type.dims, *s = dim_const(d, bs), *h = dim_floordiv(d, x[2], s), *w = dim_floordiv(d, x[3], s);
+  const Dim *const dims[] = {x[0], x[1], h, s, w, s}, *const out[] = {x[0], dim_mulc(d, x[1], bs * bs), h, w};
+  static const uint32_t dcr_perm[] = {0, 3, 5, 1, 2, 4}, crd_perm[] = {0, 1, 3, 5, 2, 4};
+  return op_give(c, 0, build_reshape(b, build_transpose(b, build_reshape(b, op_in(c, 0), 6, dims), crd ? crd_perm : dcr_perm), 4, out));
+}

@@ -1,0 +1,218 @@
+/* Cutting and joining: Slice, Split, Concat, Pad. */
+#include "ops/shared.h"
+
+/* ---- Slice ---- */
+typedef struct SliceArgs {
+  size_t n;
+  Value *starts, *ends, *axes, *steps; /* integer vectors; axes, steps may be NULL */
+} SliceArgs;
+
+/* A start or end within [lo, hi] after negative ones count from the end. NULL when its sign is not known. */
+static const Dim *slice_clamp(DimCtx *d, const Dim *v, const Dim *size, const Dim *lo, const Dim *hi) {
+  if (v->lo < 0) {
+    if (v->hi >= 0) return NULL;
+    /* INT64_MIN + size must not overflow: such a value lies before every element anyway */
+    v = v->lo < -INT32_MAX && v->kind == DIM_CONST ? dim_const(d, -1) : dim_add(d, v, size);
+  }
+  if (v->kind == DIM_CONST && v->value > INT32_MAX && size->hi > v->value) v = size;
+  return dim_max(d, lo, dim_min(d, v, hi));
+}
+
+/* One axis with start, end known as expressions and a constant step. *ret_known false when they do not decide it. */
+static Value *slice_axis(OpContext *c, Value *x, uint32_t axis, const Dim *start, const Dim *end, int64_t step, bool *ret_known) {
+  DimCtx *d = op_dims(c);
+  const Dim *size = x->type.dims[axis], *last = dim_addc(d, size, -1), *minus = dim_const(d, -1);
+  const Dim *s = step > 0 ? slice_clamp(d, start, size, d->zero, size) : slice_clamp(d, start, size, d->zero, last);
+  const Dim *e = step > 0 ? slice_clamp(d, end, size, d->zero, size) : slice_clamp(d, end, size, minus, last);
+  *ret_known = s && e;
+  if (!*ret_known) return NULL;
+  const Dim *span = step > 0 ? dim_sub(d, e, s) : dim_sub(d, s, e);
+  const Dim *count = dim_max(d, d->zero, dim_ceildiv(d, span, dim_const(d, step > 0 ? step : -step)));
+  return build_slice(&c->b, x, axis, s, count, dim_const(d, step));
+}
+
+/* What only data decides, in graph arithmetic over one integer a data axis: start, step, count; then read as symbols. */
+static bool slice_at_run_time(OpContext *c, const SliceArgs *a) {
+  Builder *b = &c->b;
+  Value *x = op_in(c, 0);
+  const uint32_t rank = x->type.rank;
+  int64_t ones[MAX_RANK], zeros[MAX_RANK] = {0}, many[MAX_RANK];
+  for (uint32_t i = 0; i < rank; i++) ones[i] = 1, many[i] = INT64_MAX;
+  Value *full[3] = {build_ints(b, zeros, rank), build_ints(b, many, rank), build_ints(b, ones, rank)};
+  Value *const given[3] = {a->starts, a->ends, a->steps};
+  for (int k = 0; k < 3; k++) {
+    if (!given[k]) continue;
+    int64_t order[MAX_RANK];
+    for (size_t i = 0; i < a->n && i < MAX_RANK; i++) order[i] = (int64_t)i;
+    Value *axes = a->axes ? a->axes : build_ints(b, order, a->n);
+    const Affine place = build_affine_coord(b, 1, 0);
+    const GatherAxis axis = {.indirect = true, .operand = 2, .place = &place};
+    Value *const in[] = {full[k], build_cast(b, given[k], DT_s64, true), axes};
+    full[k] = build_scatter(b, SCATTER_SET, in, 3, &axis);
+  }
+  Value *size = build_dims(b, x->type.dims, rank), *zero = build_scalar_i(b, DT_s64, 0), *one = build_scalar_i(b, DT_s64, 1);
+  Value *step = full[2], *forward = build_fn2(b, SC_gt, step, zero);
+  Value *bound[2]; /* start and end, negative ones counted from the end, clamped */
+  for (int k = 0; k < 2; k++) {
+    Value *v = build_fn3(b, SC_select, build_fn2(b, SC_lt, full[k], zero), build_fn2(b, SC_add, full[k], size), full[k]);
+    Value *low = build_fn3(b, SC_select, forward, zero, build_scalar_i(b, DT_s64, k ? -1 : 0));
+    Value *high = build_fn3(b, SC_select, forward, size, build_fn2(b, SC_sub, size, one));
+    bound[k] = build_fn2(b, SC_max, low, build_fn2(b, SC_min, v, high));
+  }
+  Value *span = build_fn3(b, SC_select, forward, build_fn2(b, SC_sub, bound[1], bound[0]), build_fn2(b, SC_sub, bound[0], bound[1]));
+  Value *stride = build_fn1(b, SC_abs, step);
+  Value *count = build_fn2(b, SC_div, build_fn2(b, SC_sub, build_fn2(b, SC_add, span, stride), one), stride);
+  count = build_fn2(b, SC_max, count, zero);
+  size_t n;
+  const Dim *const *s = build_read_dims(b, bound[0], "start", -1, INT32_MAX, &n);
+  const Dim *const *k = build_read_dims(b, count, "count", 0, INT32_MAX, &n);
+  const Dim *const *st = build_read_dims(b, step, "step", INT32_MIN, INT32_MAX, &n);
+  if (!s || !k || !st) return false;
+  for (uint32_t i = 0; i < rank; i++) x = build_slice(b, x, i, s[i], k[i], st[i]);
+  return op_give(c, 0, x);
+}
+
+static bool slice_args(OpContext *c, SliceArgs *a) {
+  Builder *b = &c->b;
+  if (c->row->until < 10) {
+    size_t n_starts, n_ends, n_axes;
+    const int64_t *starts = op_ints(c, "starts", &n_starts), *ends = op_ints(c, "ends", &n_ends), *axes = op_ints(c, "axes", &n_axes);
+    *a = (SliceArgs){n_starts, build_ints(b, starts, n_starts), build_ints(b, ends, n_ends), NULL, NULL};
+    if (op_has_attr(c, "axes")) a->axes = build_ints(b, axes, n_axes);
+  } else {
+    *a = (SliceArgs){0, op_in(c, 1), op_in(c, 2), op_in(c, 3), op_in(c, 4)};
+  }
+  Value *const all[] = {a->starts, a->ends, a->axes, a->steps};
+  for (size_t k = 0; k < 4; k++) {
+    int64_t n;
+    if (!all[k]) continue;
+    if (all[k]->type.rank != 1) return op_fail(c, DIAG_E0402, "starts, ends, axes and steps must have rank 1, not shape %s", build_shape_text(b, all[k]));
+    if (!dim_is_const(all[k]->type.dims[0], &n)) return op_unsupported(c, "with a number of slices that only data decides");
+    if (k == 0) a->n = (size_t)n;
+    if ((size_t)n != a->n) return op_fail(c, DIAG_E0402, "starts, ends, axes and steps differ in length");
+  }
+  if (!a->axes && a->n > op_rank(c, 0)) return op_fail(c, DIAG_E0402, "%zu starts for shape %s", a->n, op_shape(c, 0));
+  return true;
+}
+
+bool import_slice(OpContext *c) {
+  Builder *b = &c->b;
+  SliceArgs a;
+  const int64_t *axes = NULL, *steps = NULL;
+  size_t n;
+  if (!slice_args(c, &a)) return false;
+  const Dim *const *starts = build_content(b, a.starts, &n), *const *ends = build_content(b, a.ends, &n);
+  bool known = starts && ends && (!a.axes || build_const_ints(b, a.axes, &axes, &n)) && (!a.steps || build_const_ints(b, a.steps, &steps, &n));
+  Value *x = op_in(c, 0);
+  uint32_t seen = 0;
+  for (size_t k = 0; known && k < a.n; k++) {
+    uint32_t axis = (uint32_t)k;
+    if (axes && !op_axis(c, axes[k], x->type.rank, &axis)) return false;
+    if (seen >> axis & 1) return op_fail(c, DIAG_E0403, "axis %u is sliced twice", axis);
+    seen |= 1u << axis;
+    const int64_t step = steps ? steps[k] : 1;
+    if (step == 0) return op_fail(c, DIAG_E0403, "the step on axis %u is 0", axis);
+    /* beyond any size, so that INT64_MIN has an absolute value */
+    x = slice_axis(c, x, axis, starts[k], ends[k], step < -INT32_MAX ? -INT32_MAX : step > INT32_MAX ? INT32_MAX : step, &known);
+  }
+  return known ? op_give(c, 0, x) : slice_at_run_time(c, &a);
+}
+
+/* ---- Split ---- */
+/* Equal parts; from version 18 on the last one takes what is left. */
+static bool split_equal(OpContext *c, const Dim *size, size_t parts, uint32_t axis) {
+  DimCtx *d = op_dims(c);
+  const Dim *n = dim_const(d, (int64_t)parts);
+  if (c->row->since < 18 && !ir_require_eq(c->b.ir, dim_mod(d, size, n), d->zero))
+    return op_fail(c, DIAG_E0402, "axis %u of shape %s does not split into %zu equal parts", axis, op_shape(c, 0), parts);
+  const Dim *part = dim_ceildiv(d, size, n);
+  for (size_t k = 0; k < parts; k++) {
+    const Dim *from = dim_min(d, dim_mulc(d, part, (int64_t)k), size);
+    const Dim *count = dim_min(d, part, dim_sub(d, size, from));
+    if (!op_give(c, k, build_slice(&c->b, op_in(c, 0), axis, from, count, d->one))) return false;
+  }
+  return true;
+}
+
+bool import_split(OpContext *c) {
+  Builder *b = &c->b;
+  DimCtx *d = op_dims(c);
+  uint32_t axis;
+  if (!op_axis_attr(c, "axis", 0, op_rank(c, 0), &axis)) return false;
+  const Dim *size = op_dim(c, 0, axis), *at = d->zero;
+  const Dim *const *sizes = NULL;
+  size_t n = 0;
+  if (op_has_attr(c, "split")) {
+    const int64_t *v = op_ints(c, "split", &n);
+    sizes = build_content(b, build_ints(b, v, n), &n);
+  } else if (op_in(c, 1)) {
+    sizes = build_read_dims(b, op_in(c, 1), "split", 0, INT32_MAX, &n);
+    if (!sizes) return false;
+  }
+  if (!sizes) {
+    const int64_t parts = op_int(c, "num_outputs", (int64_t)c->n_out);
+    if (parts < 1 || (size_t)parts != c->n_out) return op_fail(c, DIAG_E0304, "attribute 'num_outputs' is %lld, but there are %zu outputs", (long long)parts, c->n_out);
+    return split_equal(c, size, c->n_out, axis);
+  }
+  if (n != c->n_out) return op_fail(c, DIAG_E0305, "%zu sizes for %zu outputs", n, c->n_out);
+  for (size_t k = 0; k < n; k++) {
+    if (sizes[k]->hi < 0) return op_fail(c, DIAG_E0403, "part %zu has size %lld", k, (long long)sizes[k]->hi);
+    if (!op_give(c, k, build_slice(b, op_in(c, 0), axis, at, sizes[k], d->one))) return false;
+    at = dim_add(d, at, sizes[k]);
+  }
+  if (!ir_require_eq(b->ir, at, size)) return op_fail(c, DIAG_E0403, "the parts do not add up to axis %u of shape %s", axis, op_shape(c, 0));
+  return true;
+}
+
+/* ---- Concat ---- */
+bool import_concat(OpContext *c) {
+  uint32_t axis;
+  if (op_rank(c, 0) == 0) return op_fail(c, DIAG_E0402, "scalars cannot be concatenated");
+  if (!op_axis_attr(c, "axis", 1, op_rank(c, 0), &axis)) return false;
+  return op_give(c, 0, build_concat(&c->b, c->in, c->n_in, axis));
+}
+
+/* ---- Pad ---- */
+static bool pad_mode(OpContext *c, PadMode *ret) {
+  static const struct { const char *name; PadMode mode; } modes[] = {
+      {"constant", PAD_CONSTANT}, {"reflect", PAD_REFLECT}, {"edge", PAD_EDGE}, {"wrap", PAD_WRAP}};
+  const Str s = op_str(c, "mode", "constant");
+  for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+    *ret = modes[i].mode;
+    if (str_is(s, modes[i].name)) return true;
+  }
+  return op_fail(c, DIAG_E0304, "attribute 'mode' is %s", diag_quote(c->b.ir->diags, s));
+}
+
+/* Pads as dimensions: attribute `pads` (`paddings` in version 1) or input 1; starts, then ends, of the chosen axes. */
+static const Dim *const *pad_amounts(OpContext *c, size_t *ret_n) {
+  const char *name = c->row->until < 2 ? "paddings" : "pads";
+  if (c->row->since >= 11) return build_read_dims(&c->b, op_in(c, 1), "pads", INT32_MIN, INT32_MAX, ret_n);
+  const int64_t *v = op_ints(c, name, ret_n);
+  return build_content(&c->b, build_ints(&c->b, v, *ret_n), ret_n);
+}
+
+bool import_pad(OpContext *c) {
+  Builder *b = &c->b;
+  const uint32_t rank = op_rank(c, 0);
+  const Dim *lo[MAX_RANK], *hi[MAX_RANK];
+  const int64_t *axes = NULL;
+  size_t n, n_axes = rank;
+  PadMode mode;
+  if (!pad_mode(c, &mode)) return false;
+  const Dim *const *pads = pad_amounts(c, &n);
+  if (!pads) return false;
+  if (op_in(c, 3) && !build_const_ints(b, op_in(c, 3), &axes, &n_axes)) return op_unsupported(c, "with axes computed at run time");
+  if (n != 2 * n_axes) return op_fail(c, DIAG_E0402, "%zu pads for %zu axes of shape %s", n, n_axes, op_shape(c, 0));
+  for (uint32_t i = 0; i < rank; i++) lo[i] = hi[i] = op_dims(c)->zero;
+  for (size_t k = 0; k < n_axes; k++) {
+    uint32_t axis = (uint32_t)k;
+    if (axes && !op_axis(c, axes[k], rank, &axis)) return false;
+    lo[axis] = pads[k];
+    hi[axis] = pads[n_axes + k];
+  }
+  Value *value = op_in(c, 2);
+  if (c->row->since < 11 && op_has_attr(c, "value")) value = op_scalar_like(c, op_in(c, 0), (double)op_float(c, "value", 0));
+  if (value && value->type.rank > 0) value = build_reshape(b, value, 0, NULL);
+  return op_give(c, 0, build_pad(b, op_in(c, 0), mode, lo, hi, mode == PAD_CONSTANT ? value : NULL));
+}

@@ -1,0 +1,102 @@
+#include "ops/shared.h"
+
+bool op_int_list(OpContext *c, const char *name, size_t input, const int64_t **ret, size_t *ret_n, bool *ret_given) {
+  Value *v = c->in[input];
+  *ret_given = true;
+  if (op_has_attr(c, name)) {
+    *ret = op_ints(c, name, ret_n);
+    return true;
+  }
+  if (!v) {
+    *ret = NULL;
+    *ret_n = 0;
+    *ret_given = false;
+    return true;
+  }
+  if (build_const_ints(&c->b, v, ret, ret_n)) return true;
+  return op_unsupported(c, "input '%s' must be a constant: it is computed at run time", name);
+}
+
+bool op_rank_in(OpContext *c, size_t k, uint32_t lo, uint32_t hi) {
+  const uint32_t r = op_rank(c, k);
+  if (r >= lo && r <= hi) return true;
+  if (lo == hi) return op_fail(c, DIAG_E0402, "input %zu has shape %s; it must have rank %u", k, op_shape(c, k), lo);
+  return op_fail(c, DIAG_E0402, "input %zu has shape %s; its rank must be at least %u", k, op_shape(c, k), lo);
+}
+
+Value *op_along_axis(OpContext *c, Value *v, uint32_t rank, uint32_t axis) {
+  if (!v || v->type.rank != 1) return v;
+  const Dim *dims[MAX_RANK];
+  const uint32_t r = rank - axis; /* leading ones come by broadcasting */
+  dims[0] = v->type.dims[0];
+  for (uint32_t i = 1; i < r; i++) dims[i] = op_dims(c)->one;
+  return build_reshape(&c->b, v, r, dims);
+}
+
+bool op_axis_attr(OpContext *c, const char *name, int64_t absent, uint32_t rank, uint32_t *ret) {
+  return op_axis(c, op_int(c, name, absent), rank, ret);
+}
+
+Value *op_scalar_like(OpContext *c, const Value *v, double x) {
+  if (!v) return NULL;
+  return dtype_is_float(v->type.dtype) ? build_scalar_f(&c->b, v->type.dtype, x) : build_scalar_i(&c->b, v->type.dtype, (int64_t)x);
+}
+
+/* ---- windows ---- */
+static bool window_ints(OpContext *c, const char *name, uint32_t n, int64_t min, int64_t absent, int64_t *ret) {
+  size_t count;
+  const int64_t *v = op_ints(c, name, &count);
+  for (uint32_t i = 0; i < n; i++) ret[i] = absent;
+  if (!op_has_attr(c, name) || (count == 0 && absent > 0)) return true;
+  if (count != n) return op_fail(c, DIAG_E0304, "attribute '%s' has %zu values for %u spatial axes", name, count, n);
+  for (uint32_t i = 0; i < n; i++) {
+    if (v[i] < min || v[i] > INT32_MAX) return op_fail(c, DIAG_E0304, "attribute '%s' holds %lld", name, (long long)v[i]);
+    ret[i] = v[i];
+  }
+  return true;
+}
+
+static bool window_kernel(OpContext *c, uint32_t n, const int64_t *kernel, Window *w) {
+  if (!kernel && !op_has_attr(c, "kernel_shape")) return op_fail(c, DIAG_E0304, "attribute 'kernel_shape' is missing");
+  if (!window_ints(c, "kernel_shape", n, 1, 0, w->kernel)) return false;
+  if (!kernel) return true;
+  for (uint32_t i = 0; i < n; i++) {
+    if (op_has_attr(c, "kernel_shape") && kernel[i] != w->kernel[i])
+      return op_fail(c, DIAG_E0304, "attribute 'kernel_shape' says %lld on axis %u, the weights %lld", (long long)w->kernel[i], i, (long long)kernel[i]);
+    w->kernel[i] = kernel[i];
+  }
+  return true;
+}
+
+/* Total padding such that the output has ceil(in / stride) elements; the odd element goes to the end (SAME_UPPER). */
+static void window_same(OpContext *c, const Dim *in, bool upper, uint32_t i, Window *w) {
+  DimCtx *d = op_dims(c);
+  const Dim *out = dim_ceildiv(d, in, dim_const(d, w->stride[i]));
+  const int64_t span = (w->kernel[i] - 1) * w->dilation[i] + 1;
+  const Dim *needed = dim_addc(d, dim_mulc(d, dim_addc(d, out, -1), w->stride[i]), span);
+  const Dim *total = dim_max(d, dim_sub(d, needed, in), d->zero);
+  const Dim *half = dim_floordiv(d, total, dim_const(d, 2)), *rest = dim_sub(d, total, half);
+  w->lo[i] = upper ? half : rest;
+  w->hi[i] = upper ? rest : half;
+}
+
+bool op_window(OpContext *c, const Value *x, uint32_t n, const int64_t *kernel, Window *ret) {
+  ret->n = n;
+  ret->same = false;
+  int64_t pads[2 * MAX_RANK];
+  const Str mode = op_str(c, "auto_pad", "NOTSET");
+  if (!window_kernel(c, n, kernel, ret) || !window_ints(c, "strides", n, 1, 1, ret->stride) ||
+      !window_ints(c, "dilations", n, 1, 1, ret->dilation))
+    return false;
+  if (2 * n > 2 * MAX_RANK || !window_ints(c, "pads", 2 * n, INT32_MIN, 0, pads)) return false;
+  const bool upper = str_is(mode, "SAME_UPPER"), explicit_pads = str_is(mode, "NOTSET") || mode.len == 0;
+  ret->same = upper || str_is(mode, "SAME_LOWER");
+  if (!ret->same && !explicit_pads && !str_is(mode, "VALID"))
+    return op_fail(c, DIAG_E0304, "attribute 'auto_pad' is %s", diag_quote(c->b.ir->diags, mode));
+  for (uint32_t i = 0; i < n; i++) {
+    ret->lo[i] = bd_const(&c->b, explicit_pads ? pads[i] : 0);
+    ret->hi[i] = bd_const(&c->b, explicit_pads ? pads[n + i] : 0);
+    if (ret->same) window_same(c, x->type.dims[x->type.rank - n + i], upper, i, ret);
+  }
+  return true;
+}

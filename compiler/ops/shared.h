@@ -1,0 +1,53 @@
+/* Helpers that several import families share, and the meanings of rows' arguments. */
+#ifndef CASTNET_OPS_SHARED_H
+#define CASTNET_OPS_SHARED_H
+
+#include "ops/import.h"
+
+/* import_reduce */
+enum {
+  RED_SUM = REDUCE_SUM, RED_PROD = REDUCE_PROD, RED_MAX = REDUCE_MAX, RED_MIN = REDUCE_MIN,
+  RED_MEAN = 100, RED_L1, RED_L2, RED_LOG_SUM, RED_LOG_SUM_EXP, RED_SUM_SQUARE
+};
+/* import_softmax */
+enum { SOFTMAX_PLAIN, SOFTMAX_LOG, SOFTMAX_HARD };
+
+/* Sets output k; false when building it failed (and was reported). */
+static inline bool op_give(OpContext *c, size_t k, Value *v) {
+  c->out[k] = v;
+  return v != NULL;
+}
+static inline bool op_wants(const OpContext *c, size_t k) { return k < c->n_out && c->node->outputs[k].len > 0; }
+static inline const char *op_shape(OpContext *c, size_t k) { return build_shape_text(&c->b, c->in[k]); }
+static inline DimCtx *op_dims(const OpContext *c) { return c->b.ir->dims; }
+static inline Arena *op_arena(const OpContext *c) { return c->b.ir->arena; }
+
+/* A list of integers from attribute `name` or constant input k, whichever is there. *ret_given false when neither is.
+ * False after a diagnostic (E0306: not constant). */
+bool op_int_list(OpContext *c, const char *name, size_t input, const int64_t **ret, size_t *ret_n, bool *ret_given);
+/* Requires rank lo..hi of input k (E0402). */
+bool op_rank_in(OpContext *c, size_t k, uint32_t lo, uint32_t hi);
+/* v with its rank raised to `rank` so that its one axis is axis `axis` of it; scalars stay. For per-channel operands. */
+Value *op_along_axis(OpContext *c, Value *v, uint32_t rank, uint32_t axis);
+/* The axis attribute, made positive. */
+bool op_axis_attr(OpContext *c, const char *name, int64_t absent, uint32_t rank, uint32_t *ret);
+/* Mask of axes first .. rank - 1. */
+static inline uint32_t axes_from(uint32_t first, uint32_t rank) { return first >= rank ? 0 : ((1u << (rank - first)) - 1) << first; }
+/* Scalar constant of v's element type. */
+Value *op_scalar_like(OpContext *c, const Value *v, double x);
+
+/* Sliding windows: attributes kernel_shape, strides, dilations, pads, auto_pad of convolution and pooling. */
+typedef struct Window {
+  uint32_t n;
+  int64_t kernel[MAX_RANK], stride[MAX_RANK], dilation[MAX_RANK];
+  const Dim *lo[MAX_RANK], *hi[MAX_RANK];
+  bool same; /* auto_pad SAME_*: the output size is decided by it */
+} Window;
+/* Over the last n axes of x. kernel NULL: from the attribute, else given (and the attribute must agree). Padding as auto_pad says. */
+bool op_window(OpContext *c, const Value *x, uint32_t n, const int64_t *kernel, Window *ret);
+/* AveragePool with the node's attributes of x, a tensor of input 0's shape. */
+Value *op_average_pool(OpContext *c, Value *x);
+/* Conv with the node's attributes; bias and zero points may be NULL. NULL after a diagnostic. */
+Value *op_conv(OpContext *c, Value *x, Value *w, Value *bias, Value *x_zero, Value *w_zero);
+
+#endif
