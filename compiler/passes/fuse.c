@@ -1,0 +1,104 @@
+/* Per-channel scale and shift behind a convolution move into its weights and bias (batch normalisation after folding);
+ * constant zero pads in front of one move into its padding. */
+#include "passes/passes.h"
+
+typedef struct Fuse { uint32_t *uses; uint32_t n; } Fuse;
+
+/* v is constant and one value a channel (axis 1) of rank-r data, or a scalar: as a vector [channels] or scalar; else NULL. */
+static Value *channel_constant(Builder *b, Value *v, uint32_t rank, const Dim *channels) {
+  if (!v->data) return NULL;
+  bool scalar = true;
+  for (uint32_t a = 0; a < v->type.rank; a++) {
+    bool is_channel = a + rank == v->type.rank + 1;
+    if (dim_is(v->type.dims[a], 1)) continue;
+    if (!is_channel || v->type.dims[a] != channels) return NULL;
+    scalar = false;
+  }
+  return build_reshape(b, v, scalar ? 0 : 1, &channels);
+}
+
+static Value *rows(Builder *b, Value *v, uint32_t rank) { /* [M] -> [M][1]... */
+  return v->type.rank == 1 ? build_unsqueeze(b, v, ((1u << (rank - 1)) - 1) << 1) : v;
+}
+
+/* fn(conv, k) or fn(k, conv) for a constant k: the same convolution with other weights and bias. */
+static bool scale_conv(Builder *b, const Node *n, const Fuse *f, Value **ret) {
+  const Expr *e = &((const PointwiseAttr *)n->attr)->expr;
+  if (n->n_in != 2 || e->n != 3 || e->nodes[2].kind != EXPR_FN || e->nodes[0].kind != EXPR_INPUT || e->nodes[1].kind != EXPR_INPUT) return false;
+  ScalarFn fn = e->nodes[2].fn;
+  bool swapped = !n->in[0]->def || n->in[0]->def->op != OP_CONV;
+  Value *y = n->in[swapped], *k = n->in[!swapped];
+  const Node *conv = y->def;
+  if (!conv || conv->op != OP_CONV || y->id >= f->n || f->uses[y->id] != 1 || !type_same(&y->type, &n->out[0]->type)) return false;
+  if (y->type.dtype != DT_f32 || !conv->in[1]->data || (conv->n_in > 2 && conv->in[2] && !conv->in[2]->data)) return false;
+  if (e->nodes[e->nodes[2].args[0]].operand != 0 && (fn == SC_sub || fn == SC_div)) return false;
+  if (swapped && (fn == SC_sub || fn == SC_div)) return false;
+  if (fn != SC_mul && fn != SC_div && fn != SC_add && fn != SC_sub) return false;
+  k = channel_constant(b, k, y->type.rank, y->type.dims[1]);
+  if (!k) return false;
+  Value *w = conv->in[1], *bias = conv->n_in > 2 ? conv->in[2] : NULL;
+  if (fn == SC_mul || fn == SC_div) {
+    w = build_fn2(b, fn, w, rows(b, k, w->type.rank));
+    if (bias) bias = build_fn2(b, fn, bias, k);
+  } else {
+    Value *shift = fn == SC_sub ? build_fn1(b, SC_neg, k) : k;
+    bias = bias ? build_fn2(b, SC_add, bias, shift) : build_expand(b, shift, 1, &y->type.dims[1]);
+  }
+  b->place = conv->src;
+  ret[0] = build_conv(b, conv->in[0], w, bias, NULL, NULL, *(const ConvAttr *)conv->attr);
+  return ret[0] != NULL;
+}
+
+/* Zero pads of the spatial axes alone. */
+static bool absorb_pad(Builder *b, const Node *n, const Fuse *f, Value **ret) {
+  const Node *pad = n->in[0]->def;
+  const ConvAttr *a = n->attr;
+  if (!pad || pad->op != OP_PAD || n->in[0]->id >= f->n || n->in[0]->type.dtype != DT_f32 || n->n_in > 3) return false;
+  const PadAttr *pa = pad->attr;
+  if (pa->mode != PAD_CONSTANT) return false;
+  if (pad->n_in > 1 && pad->in[1]) {
+    const Tensor *v = pad->in[1]->data;
+    static const char zero[8] = {0};
+    if (!v || v->n_bytes > sizeof zero || memcmp(v->bytes, zero, v->n_bytes) != 0) return false;
+  }
+  if (!dim_is(pa->lo[0], 0) || !dim_is(pa->lo[1], 0) || !dim_is(pa->hi[0], 0) || !dim_is(pa->hi[1], 0)) return false;
+  ConvAttr grown = *a;
+  const Dim **lo = NEW_ARRAY(b->ir->arena, const Dim *, a->n_spatial), **hi = NEW_ARRAY(b->ir->arena, const Dim *, a->n_spatial);
+  for (uint32_t i = 0; i < a->n_spatial; i++) {
+    if (a->dilate_x[i] != 1) return false;
+    lo[i] = dim_add(b->ir->dims, a->pad_lo[i], pa->lo[2 + i]);
+    hi[i] = dim_add(b->ir->dims, a->pad_hi[i], pa->hi[2 + i]);
+  }
+  grown.pad_lo = lo;
+  grown.pad_hi = hi;
+  ret[0] = build_conv(b, pad->in[0], n->in[1], n->n_in > 2 ? n->in[2] : NULL, NULL, NULL, grown);
+  return ret[0] != NULL && type_same(&ret[0]->type, &n->out[0]->type);
+}
+
+static bool fuse(Builder *b, const Node *n, Value **ret, void *user) {
+  if (n->op == OP_POINTWISE) return scale_conv(b, n, user, ret);
+  if (n->op == OP_CONV) return absorb_pad(b, n, user, ret);
+  return false;
+}
+
+static void count_uses(const Graph *g, uint32_t *uses) {
+  for (size_t i = 0; i < g->nodes.n; i++) {
+    const Node *n = g->nodes.data[i];
+    for (uint32_t k = 0; k < n->n_in; k++)
+      if (n->in[k]) uses[n->in[k]->id]++;
+    if (n->op == OP_IF) count_uses(((const IfAttr *)n->attr)->then_graph, uses), count_uses(((const IfAttr *)n->attr)->else_graph, uses);
+    if (n->op == OP_LOOP) count_uses(((const LoopAttr *)n->attr)->body, uses);
+  }
+  for (size_t i = 0; i < g->outputs.n; i++) uses[g->outputs.data[i]->id]++;
+}
+
+bool pass_fuse(Ir *ir) {
+  for (int round = 0; round < 4; round++) { /* scale, then shift, each behind the convolution that the last round made */
+    Fuse f = {NEW_ARRAY(ir->arena, uint32_t, ir->n_values), ir->n_values};
+    count_uses(ir->main, f.uses);
+    if (!pass_rewrite(ir, fuse, &f)) break;
+    (void)pass_fold(ir);
+    (void)pass_simplify(ir);
+  }
+  return true;
+}

@@ -1,0 +1,330 @@
+/* What no kernel takes, in terms of what lowering prints as nests: softmax and normalisation as reductions; products,
+ * convolutions and pooling of other types than f32 as reductions over views. */
+#include "passes/passes.h"
+
+typedef struct Legalise { bool kernels; } Legalise;
+
+static bool is_narrow_float(DType t) { return dtype_is_float(t) && dtype_rows[t].bits < 32; }
+
+static Value *like(Builder *b, const Value *x, double v) {
+  DType t = x->type.dtype;
+  return dtype_is_float(t) ? build_scalar_f(b, t, v) : build_scalar_i(b, t, (int64_t)v);
+}
+
+/* ---- softmax, normalisation: in f32 where the type is narrower --------------------------------------------------------------- */
+static Value *softmax(Builder *b, Value *x, const SoftmaxAttr *attr) {
+  DType t = x->type.dtype, wide = is_narrow_float(t) ? DT_f32 : t;
+  uint32_t axis = 1u << attr->axis;
+  x = build_cast(b, x, wide, true);
+  Value *shifted = build_fn2(b, SC_sub, x, build_reduce(b, REDUCE_MAX, x, axis, true));
+  Value *e = build_fn1(b, SC_exp, shifted), *sum = build_reduce(b, REDUCE_SUM, e, axis, true);
+  Value *y = attr->log ? build_fn2(b, SC_sub, shifted, build_fn1(b, SC_log, sum)) : build_fn2(b, SC_div, e, sum);
+  return build_cast(b, y, t, true);
+}
+
+static Value *norm(Builder *b, const Node *n) {
+  const NormAttr *attr = n->attr;
+  Value *x = n->in[0], *scale = n->n_in > 1 ? n->in[1] : NULL, *bias = n->n_in > 2 ? n->in[2] : NULL;
+  DType t = x->type.dtype, wide = is_narrow_float(t) ? DT_f32 : t;
+  uint32_t axes = ((1u << x->type.rank) - 1) & ~((1u << attr->axis) - 1);
+  x = build_cast(b, x, wide, true);
+  if (attr->kind == NORM_LAYER) x = build_fn2(b, SC_sub, x, build_reduce_mean(b, x, axes, true));
+  Value *var = build_reduce_mean(b, build_fn2(b, SC_mul, x, x), axes, true);
+  Value *y = build_fn2(b, SC_div, x, build_fn1(b, SC_sqrt, build_fn2(b, SC_add, var, like(b, var, (double)attr->epsilon))));
+  if (scale) y = build_fn2(b, SC_mul, y, build_cast(b, scale, wide, true));
+  if (bias) y = build_fn2(b, SC_add, y, build_cast(b, bias, wide, true));
+  return build_cast(b, y, t, true);
+}
+
+/* ---- products ------------------------------------------------------------------------------------------------------------------- */
+/* x (minus its zero point: a scalar, or one value a row) as accumulator values. */
+static Value *widened(Builder *b, Value *x, Value *zero, DType acc, bool rows) {
+  x = build_cast(b, x, acc, true);
+  if (!zero) return x;
+  if (rows && zero->type.rank == 1 && x->type.rank > 1) zero = build_unsqueeze(b, zero, 2);
+  return build_fn2(b, SC_sub, x, build_cast(b, zero, acc, true));
+}
+
+typedef struct Labels { /* the joint space of a product: output labels, then summed ones */
+  uint8_t label[MAX_RANK];
+  const Dim *dims[MAX_RANK];
+  uint32_t n, n_out;
+} Labels;
+
+static void add_labels(Labels *l, const uint8_t *labels, const Type *t) {
+  for (uint32_t a = 0; a < t->rank; a++) {
+    uint32_t i = 0;
+    while (i < l->n && l->label[i] != labels[a]) i++;
+    if (i == l->n) {
+      if (l->n == MAX_RANK) return;
+      l->label[l->n++] = labels[a];
+      l->dims[i] = t->dims[a];
+    } else if (!l->dims[i] || dim_is(l->dims[i], 1)) {
+      l->dims[i] = t->dims[a];
+    }
+  }
+}
+
+static Value *spread(Builder *b, Value *x, const uint8_t *labels, const Labels *l) {
+  Affine *index = NEW_ARRAY(b->ir->arena, Affine, x->type.rank);
+  for (uint32_t a = 0; a < x->type.rank; a++)
+    for (uint32_t i = 0; i < l->n; i++)
+      if (l->label[i] == labels[a]) index[a] = dim_is(x->type.dims[a], 1) ? build_affine_const(b, l->n, b->ir->dims->zero) : build_affine_coord(b, l->n, i);
+  return build_view(b, x, l->n, l->dims, index);
+}
+
+static uint32_t axes_from(uint32_t first, uint32_t n) { return ((1u << n) - 1) & ~((1u << first) - 1); }
+
+static Value *product_nest(Builder *b, const Node *n) {
+  const ContractAttr *attr = n->attr;
+  const Type *out = &n->out[0]->type;
+  Labels l = {.n = out->rank, .n_out = out->rank};
+  for (uint32_t i = 0; i < out->rank; i++) l.label[i] = attr->out[i], l.dims[i] = NULL;
+  Value *x = widened(b, n->in[0], n->n_in > 2 ? n->in[2] : NULL, attr->acc, true);
+  Value *y = widened(b, n->in[1], n->n_in > 3 ? n->in[3] : NULL, attr->acc, false);
+  if (!x || !y) return NULL;
+  add_labels(&l, attr->a, &x->type);
+  add_labels(&l, attr->b, &y->type);
+  Value *p = build_fn2(b, SC_mul, spread(b, x, attr->a, &l), spread(b, y, attr->b, &l));
+  if (l.n > l.n_out) p = build_reduce(b, REDUCE_SUM, p, axes_from(l.n_out, l.n), false);
+  return build_cast(b, p, out->dtype, true);
+}
+
+/* The same product of f32 operands. */
+static Value *product_f32(Builder *b, const Node *n) {
+  const ContractAttr *attr = n->attr;
+  Value *x = build_cast(b, n->in[0], DT_f32, true), *y = build_cast(b, n->in[1], DT_f32, true);
+  Value *p = build_contract(b, x, attr->a, y, attr->b, attr->out, n->out[0]->type.rank, DT_f32, NULL, NULL);
+  return build_cast(b, p, n->out[0]->type.dtype, true);
+}
+
+/* ---- windows ---------------------------------------------------------------------------------------------------------------------- */
+typedef struct Windows {
+  uint32_t n;
+  const int64_t *stride, *dilation, *kernel;
+  const Dim *const *pad_lo;
+  const Dim *const *out; /* [n] output sizes */
+} Windows;
+
+/* x padded (or cropped) so that the windows cover exactly what is there: [lead...][spatial...]. */
+static Value *fit(Builder *b, Value *x, const Windows *w, uint32_t lead, Value *fill) {
+  DimCtx *c = b->ir->dims;
+  const Dim *lo[MAX_RANK], *hi[MAX_RANK];
+  for (uint32_t i = 0; i < lead; i++) lo[i] = hi[i] = c->zero;
+  for (uint32_t i = 0; i < w->n; i++) {
+    const Dim *reach = dim_addc(c, dim_mulc(c, dim_addc(c, w->out[i], -1), w->stride[i]), (w->kernel[i] - 1) * w->dilation[i] + 1);
+    lo[lead + i] = w->pad_lo[i];
+    hi[lead + i] = dim_sub(c, reach, dim_add(c, x->type.dims[lead + i], w->pad_lo[i]));
+  }
+  return build_pad(b, x, PAD_CONSTANT, lo, hi, fill);
+}
+
+/* The index of spatial axis i over coordinates: out_axis * stride + tap_axis * dilation. */
+static Affine window_index(Builder *b, uint32_t rank, const Windows *w, uint32_t i, uint32_t out_axis, uint32_t tap_axis) {
+  const Dim **coef = NEW_ARRAY(b->ir->arena, const Dim *, rank);
+  for (uint32_t j = 0; j < rank; j++) coef[j] = b->ir->dims->zero;
+  coef[out_axis] = dim_const(b->ir->dims, w->stride[i]);
+  coef[tap_axis] = dim_const(b->ir->dims, w->dilation[i]);
+  return (Affine){b->ir->dims->zero, coef};
+}
+
+/* x [N][C][spatial] -> [N][C][out...][taps...] */
+static Value *windows_view(Builder *b, Value *x, const Windows *w) {
+  uint32_t rank = 2 + 2 * w->n;
+  const Dim *dims[MAX_RANK] = {x->type.dims[0], x->type.dims[1]};
+  Affine index[MAX_RANK] = {build_affine_coord(b, rank, 0), build_affine_coord(b, rank, 1)};
+  for (uint32_t i = 0; i < w->n; i++) {
+    dims[2 + i] = w->out[i];
+    dims[2 + w->n + i] = dim_const(b->ir->dims, w->kernel[i]);
+    index[2 + i] = window_index(b, rank, w, i, 2 + i, 2 + w->n + i);
+  }
+  return build_view(b, x, rank, dims, arena_dup(b->ir->arena, index, (2 + w->n) * sizeof *index));
+}
+
+static Value *lowest(Builder *b, DType t) {
+  DType c = dtype_compute(t);
+  if (dtype_is_float(t)) return build_scalar_f(b, t, -1e300 * 1e300);
+  return build_scalar_i(b, t, dtype_rows[t].kind == KIND_S ? -((int64_t)1 << (dtype_rows[c].bits - 2)) * 2 : 0);
+}
+
+static Windows pool_windows(const Node *n, const PoolAttr *a) {
+  return (Windows){a->n_spatial, a->stride, a->dilation, a->kernel, a->pad_lo, n->out[0]->type.dims + 2};
+}
+
+/* How many elements each window averages, [1][1][out...]: the sum of a mask. */
+static Value *window_counts(Builder *b, const Node *n, const PoolAttr *a, DType t) {
+  const Type *x = &n->in[0]->type;
+  DimCtx *c = b->ir->dims;
+  const Dim *dims[MAX_RANK] = {c->one, c->one}, *lo[MAX_RANK] = {c->zero, c->zero}, *hi[MAX_RANK] = {c->zero, c->zero};
+  for (uint32_t i = 0; i < a->n_spatial; i++) {
+    dims[2 + i] = x->dims[2 + i];
+    lo[2 + i] = a->pad_lo[i];
+    hi[2 + i] = a->pad_hi[i];
+  }
+  Windows w = pool_windows(n, a);
+  Value *one = build_scalar_f(b, t, 1), *mask = build_expand(b, one, 2 + a->n_spatial, dims);
+  if (a->count_include_pad) {
+    const Dim **zeros = NEW_ARRAY(b->ir->arena, const Dim *, a->n_spatial);
+    for (uint32_t i = 0; i < a->n_spatial; i++) zeros[i] = c->zero;
+    mask = build_pad(b, mask, PAD_CONSTANT, lo, hi, one);
+    w.pad_lo = zeros;
+  }
+  mask = windows_view(b, fit(b, mask, &w, 2, NULL), &w);
+  return build_reduce(b, REDUCE_SUM, mask, axes_from(2 + w.n, 2 + 2 * w.n), false);
+}
+
+/* The flat place of each maximum from its tap, counted over taps in row-major order. */
+static Value *max_places(Builder *b, const Node *n, const PoolAttr *a, Value *tap) {
+  Arena *arena = b->ir->arena;
+  Expr e = {0};
+  const Type *x = &n->in[0]->type;
+  uint32_t rest = expr_input(arena, &e, 0, DT_s64), place[3];
+  for (uint32_t i = a->n_spatial; i-- > 0;) {
+    uint32_t size = expr_const_i(arena, &e, DT_s64, a->kernel[i]);
+    uint32_t t = expr_fn2(arena, &e, SC_mod, rest, size);
+    rest = expr_fn2(arena, &e, SC_div, rest, size);
+    uint32_t at = expr_fn2(arena, &e, SC_mul, expr_index(arena, &e, 2 + i), expr_const_i(arena, &e, DT_s64, a->stride[i]));
+    at = expr_fn2(arena, &e, SC_add, at, expr_fn2(arena, &e, SC_mul, t, expr_const_i(arena, &e, DT_s64, a->dilation[i])));
+    place[i] = expr_fn2(arena, &e, SC_sub, at, expr_dim(arena, &e, a->pad_lo[i]));
+  }
+  uint32_t image = expr_fn2(arena, &e, SC_add, expr_fn2(arena, &e, SC_mul, expr_index(arena, &e, 0), expr_dim(arena, &e, x->dims[1])), expr_index(arena, &e, 1)), flat = UINT32_MAX;
+  for (uint32_t k = 0; k < a->n_spatial; k++) {
+    uint32_t i = a->column_major ? a->n_spatial - 1 - k : k;
+    flat = flat == UINT32_MAX ? place[i] : expr_fn2(arena, &e, SC_add, expr_fn2(arena, &e, SC_mul, flat, expr_dim(arena, &e, x->dims[2 + i])), place[i]);
+  }
+  uint32_t size = expr_dim(arena, &e, dim_product(b->ir->dims, x->dims + 2, a->n_spatial));
+  expr_set_result(arena, &e, expr_fn2(arena, &e, SC_add, expr_fn2(arena, &e, SC_mul, image, size), flat));
+  return build_expr(b, e, &tap, 1, (int)n->out[0]->type.rank, n->out[0]->type.dims);
+}
+
+static bool pool(Builder *b, const Node *n, Value **ret) {
+  const PoolAttr *a = n->attr;
+  Value *x = n->in[0];
+  DType t = x->type.dtype, wide = is_narrow_float(t) ? DT_f32 : t;
+  Windows w = pool_windows(n, a);
+  uint32_t taps = axes_from(2 + w.n, 2 + 2 * w.n);
+  x = build_cast(b, x, wide, true);
+  if (a->kind == POOL_LP) x = build_fn2(b, SC_pow, build_fn1(b, SC_abs, x), like(b, x, (double)a->p));
+  Value *v = windows_view(b, fit(b, x, &w, 2, a->kind == POOL_MAX ? lowest(b, wide) : NULL), &w);
+  if (!v) return false;
+  Value *y = build_reduce(b, a->kind == POOL_MAX ? REDUCE_MAX : REDUCE_SUM, v, taps, false);
+  if (a->kind == POOL_AVERAGE) y = build_fn2(b, SC_div, y, window_counts(b, n, a, wide));
+  if (a->kind == POOL_LP) y = build_fn2(b, SC_pow, y, like(b, y, 1.0 / (double)a->p));
+  ret[0] = build_cast(b, y, t, true);
+  if (n->n_out > 1) {
+    const Dim *dims[MAX_RANK];
+    memcpy(dims, v->type.dims, (2 + w.n) * sizeof *dims);
+    dims[2 + w.n] = dim_product(b->ir->dims, v->type.dims + 2 + w.n, w.n);
+    Value *tap = build_arg(b, true, build_reshape(b, v, 3 + w.n, dims), 2 + w.n, false, false);
+    ret[1] = max_places(b, n, a, tap);
+  }
+  return ret[0] != NULL;
+}
+
+/* ---- convolution ------------------------------------------------------------------------------------------------------------------- */
+/* Zeros between the elements of each spatial axis: [.., n, ..] -> [.., (n - 1) * up + 1, ..]. */
+static Value *dilate(Builder *b, Value *x, uint32_t axis, int64_t up) {
+  DimCtx *c = b->ir->dims;
+  if (up == 1) return x;
+  const Dim *lo[MAX_RANK], *hi[MAX_RANK], *dims[MAX_RANK];
+  uint32_t rank = x->type.rank;
+  memcpy(dims, x->type.dims, rank * sizeof *dims);
+  for (uint32_t i = 0; i <= rank; i++) lo[i] = hi[i] = c->zero;
+  hi[axis + 1] = dim_const(c, up - 1);
+  x = build_pad(b, build_unsqueeze(b, x, 1u << (axis + 1)), PAD_CONSTANT, lo, hi, NULL);
+  dims[axis] = dim_mulc(c, dims[axis], up);
+  x = build_reshape(b, x, rank, dims);
+  return build_slice(b, x, axis, c->zero, dim_addc(c, dims[axis], 1 - up), c->one);
+}
+
+/* [N][C][...] and [M][C/g][k...] -> products over [N][g][m][out...][c][taps...], summed. */
+static Value *conv_products(Builder *b, Value *x, Value *w, const Windows *win, int64_t group, const Type *out) {
+  DimCtx *c = b->ir->dims;
+  uint32_t n = win->n, rank = 4 + 2 * n, channel = 3 + n;
+  const Dim *per_group = dim_floordiv(c, out->dims[1], dim_const(c, group)), *channels = w->type.dims[1];
+  const Dim *dims[MAX_RANK] = {out->dims[0], dim_const(c, group), per_group};
+  Affine xi[MAX_RANK], wi[MAX_RANK];
+  xi[0] = build_affine_coord(b, rank, 0);
+  wi[1] = build_affine_coord(b, rank, channel);
+  const Dim **xc = NEW_ARRAY(b->ir->arena, const Dim *, rank), **wc = NEW_ARRAY(b->ir->arena, const Dim *, rank);
+  for (uint32_t j = 0; j < rank; j++) xc[j] = wc[j] = c->zero;
+  xc[1] = channels;
+  xc[channel] = c->one;
+  wc[1] = per_group;
+  wc[2] = c->one;
+  xi[1] = (Affine){c->zero, xc};
+  wi[0] = (Affine){c->zero, wc};
+  dims[channel] = channels;
+  for (uint32_t i = 0; i < n; i++) {
+    dims[3 + i] = win->out[i];
+    dims[channel + 1 + i] = w->type.dims[2 + i];
+    xi[2 + i] = window_index(b, rank, win, i, 3 + i, channel + 1 + i);
+    wi[2 + i] = build_affine_coord(b, rank, channel + 1 + i);
+  }
+  Value *xv = build_view(b, x, rank, dims, arena_dup(b->ir->arena, xi, (2 + n) * sizeof *xi));
+  Value *wv = build_view(b, w, rank, dims, arena_dup(b->ir->arena, wi, (2 + n) * sizeof *wi));
+  return build_reduce(b, REDUCE_SUM, build_fn2(b, SC_mul, xv, wv), axes_from(channel, rank), false);
+}
+
+static Value *per_channel(Builder *b, Value *v, uint32_t n_spatial) { /* [M] -> [M][1]... */
+  return v->type.rank == 1 && n_spatial ? build_unsqueeze(b, v, ((1u << n_spatial) - 1) << 1) : v;
+}
+
+static Value *conv_nest(Builder *b, const Node *n) {
+  const ConvAttr *a = n->attr;
+  const Type *out = &n->out[0]->type;
+  Value *zero_x = n->n_in > 3 ? n->in[3] : NULL, *zero_w = n->n_in > 4 ? n->in[4] : NULL, *bias = n->n_in > 2 ? n->in[2] : NULL;
+  int64_t kernel[MAX_RANK];
+  Value *x = widened(b, n->in[0], zero_x, a->acc, false);
+  Value *w = widened(b, n->in[1], zero_w && zero_w->type.rank == 1 ? build_unsqueeze(b, zero_w, ((1u << (1 + a->n_spatial)) - 1) << 1) : zero_w, a->acc, false);
+  if (!x || !w) return NULL;
+  for (uint32_t i = 0; i < a->n_spatial; i++)
+    if (!dim_is_const(w->type.dims[2 + i], &kernel[i])) return build_error(b, DIAG_E0306, "a kernel whose size is not constant"), NULL;
+  for (uint32_t i = 0; i < a->n_spatial; i++) x = dilate(b, x, 2 + i, a->dilate_x[i]);
+  Windows win = {a->n_spatial, a->stride, a->dilation, kernel, a->pad_lo, out->dims + 2};
+  Value *y = conv_products(b, x ? fit(b, x, &win, 2, NULL) : NULL, w, &win, a->group, out);
+  y = y ? build_reshape(b, y, out->rank, out->dims) : NULL;
+  if (bias) y = build_fn2(b, SC_add, y, per_channel(b, build_cast(b, bias, a->acc, true), a->n_spatial));
+  return build_cast(b, y, out->dtype, true);
+}
+
+static Value *conv_f32(Builder *b, const Node *n) {
+  ConvAttr a = *(const ConvAttr *)n->attr;
+  Value *bias = n->n_in > 2 && n->in[2] ? build_cast(b, n->in[2], DT_f32, true) : NULL;
+  a.acc = DT_f32;
+  Value *y = build_conv(b, build_cast(b, n->in[0], DT_f32, true), build_cast(b, n->in[1], DT_f32, true), bias, NULL, NULL, a);
+  return build_cast(b, y, n->out[0]->type.dtype, true);
+}
+
+/* ---- the pass ------------------------------------------------------------------------------------------------------------------------ */
+static bool legalise(Builder *b, const Node *n, Value **ret, void *user) {
+  const Legalise *l = user;
+  DType t = n->n_in && n->in[0] ? n->in[0]->type.dtype : DT_NONE;
+  bool f32 = t == DT_f32 && l->kernels, narrow = is_narrow_float(t) && l->kernels;
+  switch (n->op) {
+    case OP_SOFTMAX: ret[0] = softmax(b, n->in[0], n->attr); return true;
+    case OP_NORM: ret[0] = norm(b, n); return true;
+    case OP_CONTRACT:
+      if (f32) return false;
+      ret[0] = narrow ? product_f32(b, n) : product_nest(b, n);
+      return true;
+    case OP_CONV: {
+      bool fits = ((const ConvAttr *)n->attr)->n_spatial >= 1 && ((const ConvAttr *)n->attr)->n_spatial <= 3;
+      if (f32 && fits) return false;
+      ret[0] = narrow && fits ? conv_f32(b, n) : conv_nest(b, n);
+      return true;
+    }
+    case OP_POOL: {
+      const PoolAttr *a = n->attr;
+      if (f32 && a->n_spatial <= 3 && n->n_out == 1 && (a->kind == POOL_MAX || a->kind == POOL_AVERAGE)) return false;
+      return pool(b, n, ret);
+    }
+    default: return false;
+  }
+}
+
+bool pass_legalise(Ir *ir, bool kernels) {
+  Legalise l = {kernels};
+  (void)pass_rewrite(ir, legalise, &l);
+  return true;
+}
