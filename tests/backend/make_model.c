@@ -145,6 +145,34 @@ static void make_hostile(Maker *m, const Options *o) {
   add_step(m, STR("__FILE__"), m->p->outputs.data[0].tensor, NO_TENSOR, second);
 }
 
+/* No input; strings with every trap, one longer than a literal may be. */
+static void make_strings(Maker *m, const Options *o) {
+  (void)o;
+  static const char traps[] = "\"\\?" "?/\n\0" "7\xff*/", *const texts[] = {"plain", traps, ""};
+  const size_t lengths[] = {5, sizeof traps - 1, 0};
+  const Dim **dims = NEW_ARRAY(m->a, const Dim *, 1);
+  dims[0] = dim_const(m->ir->dims, 4);
+  Str *v = NEW_ARRAY(m->a, Str, 4);
+  for (size_t i = 0; i < 3; i++) v[i] = (Str){texts[i], lengths[i]};
+  char *big = arena_alloc(m->a, 5000);
+  memset(big, 0xe9, 5000);
+  v[3] = (Str){big, 5000};
+  Tensor *t = NEW(m->a, Tensor);
+  *t = (Tensor){.dtype = DT_str, .n = 4, .strings = v};
+  uint32_t w = add_tensor(m, STR("words"), DT_str, 1, dims, (Buffer){.kind = BUF_CONST, .data = t});
+  add_step(m, STR("copy"), w, NO_TENSOR, add_output(m, STR("y"), DT_str, 1, dims));
+}
+
+/* Scalars, and a workspace and an input that nothing needs. */
+static void make_scalar(Maker *m, const Options *o) {
+  (void)o;
+  const Dim *const *none = NEW_ARRAY(m->a, const Dim *, 1);
+  uint32_t x = add_input(m, STR("in"), DT_f64, 0, none);
+  (void)add_input(m, STR("m"), DT_u4, 0, none);
+  (void)add_temporary(m, STR("unused"), DT_f32, 0, none);
+  add_step(m, STR("m w in"), x, NO_TENSOR, add_output(m, STR("out"), DT_f64, 0, none));
+}
+
 static bool option(Options *o, const char *arg) {
   static const struct {
     const char *text;
@@ -168,7 +196,8 @@ static int make(Arena *a, const Options *o) {
   static const struct {
     const char *name;
     void (*make)(Maker *m, const Options *o);
-  } cases[] = {{"static", make_static}, {"dynamic", make_dynamic}, {"bounded", make_bounded}, {"hostile", make_hostile}};
+  } cases[] = {{"static", make_static}, {"dynamic", make_dynamic}, {"bounded", make_bounded}, {"hostile", make_hostile},
+               {"strings", make_strings}, {"scalar", make_scalar}};
   Diags d = {.arena = a};
   Maker m = {.a = a, .d = &d, .ir = ir_new(a, &d), .p = NEW(a, Program)};
   *m.p = (Program){.arena = a, .ir = m.ir, .dims = m.ir->dims, .arena_bytes = m.ir->dims->zero};
