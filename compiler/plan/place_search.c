@@ -1,0 +1,312 @@
+/* Depth-first search for a placement within a capacity, after M. Moffitt, "MiniMalloc: A Lightweight Memory Allocator for
+ * Hardware-Accelerated Machine Learning" (ASPLOS 2023).
+ *
+ * Every placement can be pushed down until each item lies on the bottom or on another item; such a canonical one is found
+ * by placing items in the order of their offsets, each at the lowest offset that those before it allow. So a node of the
+ * search is a set of placed items and, for all others, the lowest offset still possible. Cut off are nodes
+ * - where in some section the floor (below which nothing more can lie) and all that is still to come exceed the capacity;
+ * - that leave a gap into which another item fits whole (some other placement, found elsewhere, is no worse).
+ * When no unplaced item joins two stretches of time any more, they are solved one after the other, not in combination. */
+#include "plan/place_part.h"
+
+enum { SEARCH_MAX_ITEMS = 3000, SEARCH_MAX_SPANS = 1 << 22 };
+
+static const struct SearchRow {
+  const char *name;
+  PlaceKey key[3];
+} search_rows[] = {
+    {"search by live set, lifetime", {KEY_LIVE, KEY_WIDTH, KEY_AREA}},
+    {"search by lifetime, area", {KEY_WIDTH, KEY_AREA, KEY_LIVE}},
+    {"search by live set, area", {KEY_LIVE, KEY_AREA, KEY_WIDTH}},
+};
+enum { N_SEARCH_ROWS = sizeof search_rows / sizeof *search_rows };
+
+typedef struct Change { /* of low[i] or floor[i] */
+  uint32_t i;
+  uint64_t old;
+} Change;
+typedef VEC(Change) Changes;
+
+typedef struct Mark {
+  size_t n_low, n_floor, n_placed;
+} Mark;
+
+typedef struct Candidate {
+  uint64_t low;
+  uint32_t rank, i;
+} Candidate;
+
+typedef struct Search {
+  Arena *scratch;
+  const PlacePart *p;
+  PlaceSteps *steps;
+  uint64_t capacity;
+  /* items */
+  uint64_t *low;  /* the lowest offset still possible; of a placed item its offset */
+  bool *placed;
+  uint32_t *rank; /* in the order of this try */
+  uint32_t *set;  /* the unplaced items of a stretch of time are set[lo..hi) */
+  /* sections */
+  uint64_t *floor, *left; /* nothing more below floor; bytes still to be placed */
+  uint32_t *joins;        /* unplaced items that live in this section and the next */
+  uint32_t *member_start, *member; /* items of each section */
+  uint32_t *touched, *stamp, n_touched, clock;
+  /* what to undo */
+  Changes lows, floors;
+  VEC(uint32_t) done;
+  VEC(Candidate) candidates; /* a stack of lists */
+} Search;
+
+/* ---- setting up --------------------------------------------------------------------------------------------------------- */
+static void search_members(Search *q) {
+  const PlacePart *p = q->p;
+  q->member_start = NEW_ARRAY(q->scratch, uint32_t, p->n_sections + 2);
+  for (uint32_t i = 0; i < p->n; i++)
+    for (uint32_t s = p->first[i]; s < p->end[i]; s++) q->member_start[s + 2]++;
+  for (uint32_t s = 0; s < p->n_sections; s++) q->member_start[s + 2] += q->member_start[s + 1];
+  q->member = NEW_ARRAY(q->scratch, uint32_t, q->member_start[p->n_sections + 1]);
+  for (uint32_t i = 0; i < p->n; i++)
+    for (uint32_t s = p->first[i]; s < p->end[i]; s++) q->member[q->member_start[s + 1]++] = i;
+}
+
+static bool search_feasible_size(const PlacePart *p) {
+  uint64_t spans = 0;
+  for (uint32_t i = 0; i < p->n; i++) spans += p->end[i] - p->first[i];
+  return p->adj && p->n <= SEARCH_MAX_ITEMS && spans <= SEARCH_MAX_SPANS;
+}
+
+static Search *search_new(Arena *scratch, const PlacePart *p, PlaceSteps *s, uint64_t capacity) {
+  Search *q = NEW(scratch, Search);
+  *q = (Search){.scratch = scratch, .p = p, .steps = s, .capacity = capacity};
+  q->low = NEW_ARRAY(scratch, uint64_t, p->n);
+  q->placed = NEW_ARRAY(scratch, bool, p->n);
+  q->rank = NEW_ARRAY(scratch, uint32_t, p->n);
+  q->set = NEW_ARRAY(scratch, uint32_t, p->n);
+  q->floor = NEW_ARRAY(scratch, uint64_t, p->n_sections);
+  q->left = arena_dup(scratch, p->live, p->n_sections * sizeof *p->live);
+  q->joins = NEW_ARRAY(scratch, uint32_t, p->n_sections);
+  q->touched = NEW_ARRAY(scratch, uint32_t, p->n_sections);
+  q->stamp = NEW_ARRAY(scratch, uint32_t, p->n_sections);
+  for (uint32_t i = 0; i < p->n; i++)
+    for (uint32_t t = p->first[i]; t + 1 < p->end[i]; t++) q->joins[t]++;
+  search_members(q);
+  return q;
+}
+
+/* ---- placing and undoing ------------------------------------------------------------------------------------------------- */
+static Mark search_mark(const Search *q) { return (Mark){q->lows.n, q->floors.n, q->done.n}; }
+
+static void search_undo(Search *q, Mark m) {
+  const PlacePart *p = q->p;
+  while (q->lows.n > m.n_low) {
+    Change c = q->lows.data[--q->lows.n];
+    q->low[c.i] = c.old;
+  }
+  while (q->floors.n > m.n_floor) {
+    Change c = q->floors.data[--q->floors.n];
+    q->floor[c.i] = c.old;
+  }
+  while (q->done.n > m.n_placed) {
+    uint32_t i = q->done.data[--q->done.n];
+    q->placed[i] = false;
+    for (uint32_t s = p->first[i]; s < p->end[i]; s++) q->left[s] += p->size[i];
+    for (uint32_t s = p->first[i]; s + 1 < p->end[i]; s++) q->joins[s]++;
+  }
+}
+
+static void raise_floor(Search *q, uint32_t s, uint64_t floor) {
+  vec_push(q->scratch, q->floors, ((Change){s, q->floor[s]}));
+  q->floor[s] = floor;
+}
+
+/* Lifts the unplaced neighbours of i above it; notes the sections where that may lift the floor. */
+static bool lift_neighbours(Search *q, uint32_t i, bool *ret_hatless) {
+  const PlacePart *p = q->p;
+  uint64_t top = q->low[i] + p->size[i];
+  q->n_touched = 0;
+  q->clock++;
+  *ret_hatless = true;
+  q->steps->used += p->adj_start[i + 1] - p->adj_start[i];
+  for (uint32_t k = p->adj_start[i]; k < p->adj_start[i + 1]; k++) {
+    uint32_t j = p->adj[k];
+    if (q->placed[j]) continue;
+    *ret_hatless = false;
+    uint64_t low = place_align(top, p->align[j]);
+    if (q->low[j] >= low) continue;
+    if (low + p->size[j] > q->capacity) return false;
+    vec_push(q->scratch, q->lows, ((Change){j, q->low[j]}));
+    q->low[j] = low;
+    for (uint32_t s = p->first[j]; s < p->end[j]; s++)
+      if (q->stamp[s] != q->clock) {
+        q->stamp[s] = q->clock;
+        q->touched[q->n_touched++] = s;
+      }
+  }
+  return true;
+}
+
+/* The floor of a section is at least the lowest offset of what is still to come there. */
+static bool lift_floors(Search *q) {
+  for (uint32_t t = 0; t < q->n_touched; t++) {
+    uint32_t s = q->touched[t];
+    uint64_t least = UINT64_MAX;
+    q->steps->used += q->member_start[s + 1] - q->member_start[s];
+    for (uint32_t k = q->member_start[s]; k < q->member_start[s + 1]; k++) {
+      uint32_t j = q->member[k];
+      if (!q->placed[j] && q->low[j] < least) least = q->low[j];
+    }
+    if (least == UINT64_MAX || least <= q->floor[s]) continue;
+    if (least + q->left[s] > q->capacity) return false;
+    raise_floor(q, s, least);
+  }
+  return true;
+}
+
+/* False: there is no placement with i here; the caller undoes. */
+static bool search_place(Search *q, uint32_t i, bool *ret_hatless) {
+  const PlacePart *p = q->p;
+  uint64_t top = q->low[i] + p->size[i];
+  bool fits = true;
+  q->placed[i] = true;
+  vec_push(q->scratch, q->done, i);
+  for (uint32_t s = p->first[i]; s + 1 < p->end[i]; s++) q->joins[s]--;
+  for (uint32_t s = p->first[i]; s < p->end[i]; s++) {
+    raise_floor(q, s, top);
+    q->left[s] -= p->size[i];
+    fits &= q->left[s] == 0 || top + q->left[s] <= q->capacity;
+  }
+  *ret_hatless = false;
+  return fits && lift_neighbours(q, i, ret_hatless) && lift_floors(q);
+}
+
+/* All that comes lies at `offset` or above. */
+static bool sections_fit(const Search *q, uint32_t s0, uint32_t s1, uint64_t offset) {
+  bool fits = true;
+  for (uint32_t s = s0; s < s1; s++) fits &= q->left[s] == 0 || offset + q->left[s] <= q->capacity;
+  q->steps->used += (s1 - s0) / 8;
+  return fits;
+}
+
+/* ---- the search ----------------------------------------------------------------------------------------------------------- */
+typedef struct Stretch { /* unplaced items set[lo..hi), which live in sections [s0, s1) */
+  uint32_t lo, hi, s0, s1;
+} Stretch;
+
+static bool before(Candidate a, Candidate b) { return a.low != b.low ? a.low < b.low : a.rank < b.rank; }
+
+/* Pushes the items that may come next, in order, and returns how many. Placed so far up to (low, rank) = `last`. */
+static uint32_t push_candidates(Search *q, Stretch t, Candidate last) {
+  const PlacePart *p = q->p;
+  uint64_t gap_top = UINT64_MAX;
+  size_t base = q->candidates.n;
+  for (uint32_t k = t.lo; k < t.hi; k++) {
+    uint64_t top = q->low[q->set[k]] + p->size[q->set[k]];
+    if (top < gap_top) gap_top = top;
+  }
+  q->steps->used += t.hi - t.lo;
+  for (uint32_t k = t.lo; k < t.hi; k++) {
+    uint32_t i = q->set[k];
+    Candidate c = {q->low[i], q->rank[i], i};
+    if (c.low >= gap_top || before(c, last)) continue;
+    vec_push(q->scratch, q->candidates, c);
+    size_t at = q->candidates.n - 1;
+    for (; at > base && before(c, q->candidates.data[at - 1]); at--) q->candidates.data[at] = q->candidates.data[at - 1];
+    q->candidates.data[at] = c;
+  }
+  return (uint32_t)(q->candidates.n - base);
+}
+
+static void set_take(Search *q, Stretch t, uint32_t i) { /* i to the end of its stretch */
+  uint32_t k = t.lo;
+  while (q->set[k] != i) k++;
+  q->set[k] = q->set[t.hi - 1];
+  q->set[t.hi - 1] = i;
+}
+
+static PlaceVerdict search_stretch(Search *q, Stretch t, Candidate last);
+
+/* Splits the stretch where nothing unplaced joins its sections any more; only i's own joins have gone. */
+static PlaceVerdict search_split(Search *q, Stretch t, uint32_t i, Candidate last) {
+  const PlacePart *p = q->p;
+  Stretch rest = t;
+  for (uint32_t s = p->first[i]; s + 1 < p->end[i]; s++) {
+    if (q->joins[s] != 0) continue;
+    Stretch head = {rest.lo, rest.lo, rest.s0, s + 1};
+    for (uint32_t k = rest.lo; k < rest.hi; k++)
+      if (p->end[q->set[k]] <= s + 1) {
+        uint32_t j = q->set[k];
+        q->set[k] = q->set[head.hi];
+        q->set[head.hi++] = j;
+      }
+    q->steps->used += rest.hi - rest.lo;
+    rest.lo = head.hi;
+    rest.s0 = s + 1;
+    PlaceVerdict v = search_stretch(q, head, (Candidate){0});
+    if (v != PLACE_FOUND) return v;
+  }
+  return search_stretch(q, rest, rest.s0 == t.s0 ? last : (Candidate){0});
+}
+
+static PlaceVerdict search_stretch(Search *q, Stretch t, Candidate last) {
+  if (t.lo == t.hi) return PLACE_FOUND;
+  if (q->steps->used >= q->steps->limit) return PLACE_GAVE_UP;
+  size_t base = q->candidates.n;
+  uint32_t n = push_candidates(q, t, last);
+  PlaceVerdict v = PLACE_IMPOSSIBLE;
+  for (uint32_t k = 0; k < n && v == PLACE_IMPOSSIBLE; k++) {
+    Candidate c = q->candidates.data[base + k];
+    Mark m = search_mark(q);
+    bool hatless;
+    if (c.low > last.low && !sections_fit(q, t.s0, t.s1, c.low)) break;
+    set_take(q, t, c.i);
+    if (search_place(q, c.i, &hatless)) v = search_split(q, (Stretch){t.lo, t.hi - 1, t.s0, t.s1}, c.i, c);
+    if (v == PLACE_FOUND) break;
+    search_undo(q, m);
+    if (hatless) break; /* with nothing above it, no other place for it can help the others */
+  }
+  q->candidates.n = base;
+  return v;
+}
+
+static PlaceVerdict search_try(Search *q, const uint32_t *order) {
+  const PlacePart *p = q->p;
+  for (uint32_t k = 0; k < p->n; k++) {
+    q->rank[order[k]] = k;
+    q->set[k] = order[k];
+  }
+  search_undo(q, (Mark){0});
+  memset(q->low, 0, p->n * sizeof *q->low);
+  q->candidates.n = 0;
+  return search_stretch(q, (Stretch){0, p->n, 0, p->n_sections}, (Candidate){0});
+}
+
+/* All orders in turn, each time with twice the steps: which one finds it soon cannot be told before. */
+PlaceVerdict place_search(Arena *scratch, PlacePart *p, uint64_t capacity, PlaceSteps *s) {
+  uint64_t end = s->limit, tenure = 64 * (uint64_t)p->n;
+  uint32_t *order[N_SEARCH_ROWS];
+  PlaceVerdict v = PLACE_GAVE_UP;
+  if (capacity < p->bound) return PLACE_IMPOSSIBLE;
+  if (!search_feasible_size(p)) return v;
+  Search *q = search_new(scratch, p, s, capacity);
+  for (int r = 0; r < N_SEARCH_ROWS; r++) {
+    order[r] = NEW_ARRAY(scratch, uint32_t, p->n);
+    place_order(scratch, p, search_rows[r].key, order[r]);
+  }
+  int r = 0;
+  for (; v == PLACE_GAVE_UP && s->used < end; r++) {
+    if (r == N_SEARCH_ROWS) {
+      r = 0;
+      tenure *= 2;
+    }
+    s->limit = end - s->used < tenure ? end : s->used + tenure;
+    v = search_try(q, order[r]);
+  }
+  s->limit = end;
+  if (v != PLACE_FOUND) return v;
+  memcpy(p->offset, q->low, p->n * sizeof *p->offset);
+  p->strategy = search_rows[r - 1].name;
+  p->peak = 0;
+  for (uint32_t i = 0; i < p->n; i++)
+    if (p->offset[i] + p->size[i] > p->peak) p->peak = p->offset[i] + p->size[i];
+  return v;
+}
