@@ -28,14 +28,14 @@ static Str f32_text(EmitCtx *c, uint32_t bits) {
     back = strtof(arena_printf(c->arena, "%.*g", digits, (double)f).ptr, NULL);
     if (back == f) return s;
   }
-  return arena_printf(c->arena, "cn_bits_f32(0x%08xu)", bits);
+  return arena_printf(c->arena, "cn_from_bits_f32(0x%08xu)", bits);
 }
 
 static Str f64_text(EmitCtx *c, uint64_t bits) {
   double f;
   memcpy(&f, &bits, sizeof f);
   Str s = float_text(c, f, "", 17);
-  return s.len ? s : arena_printf(c->arena, "cn_bits_f64(UINT64_C(0x%016llx))", (unsigned long long)bits);
+  return s.len ? s : arena_printf(c->arena, "cn_from_bits_f64(UINT64_C(0x%016llx))", (unsigned long long)bits);
 }
 
 Str expr_const_text(EmitCtx *c, DType type, uint64_t bits) {

@@ -138,7 +138,7 @@ static void print_registers(KernelPrinter *k, const Registers *r, uint32_t bias,
   }
   if (r->clamp) {
     sb_printf(&flags, "%sCN_EP_CLAMP", flags.len ? " | " : "");
-    sb_printf(b, "  a.ep.lo = %s;\n  a.ep.hi = %s;\n", r->lo.len ? r->lo.ptr : "cn_bits_f32(0xff800000u)", r->hi.len ? r->hi.ptr : "cn_bits_f32(0x7f800000u)");
+    sb_printf(b, "  a.ep.lo = %s;\n  a.ep.hi = %s;\n", r->lo.len ? r->lo.ptr : "cn_from_bits_f32(0xff800000u)", r->hi.len ? r->hi.ptr : "cn_from_bits_f32(0x7f800000u)");
   }
   if (flags.len) sb_printf(b, "  a.ep.flags = %s;\n", flags.data);
 }

@@ -54,6 +54,11 @@ typedef struct Affine {
   const Dim *const *coef; /* [rank of the output] */
 } Affine;
 
+/* Coefficient of coordinate j: NULL where it is 0. */
+static inline const Dim *affine_coef(const Affine *f, uint32_t j) {
+  return f->coef && f->coef[j] && !dim_is(f->coef[j], 0) ? f->coef[j] : NULL;
+}
+
 typedef struct PointwiseAttr { Expr expr; } PointwiseAttr;      /* operands broadcast to the output by NumPy's rule */
 typedef struct ViewAttr { const Affine *index; } ViewAttr;      /* [input rank]: which element each output point reads */
 typedef enum PadMode { PAD_CONSTANT, PAD_REFLECT, PAD_EDGE, PAD_WRAP } PadMode;

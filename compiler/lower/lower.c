@@ -74,7 +74,7 @@ void lower_set_virt(Lower *l, const Value *v, const Virt *virt) {
 
 /* A constant of one element is its value; others are stored weights. */
 static void constant_virt(Lower *l, const Value *v) {
-  Virt virt = {0};
+  Virt virt = {.rank = v->type.rank};
   DType compute = dtype_compute(v->type.dtype);
   const DTypeRow *row = &dtype_rows[v->type.dtype];
   if (v->data->n == 1 && row->kind != KIND_X && row->kind != KIND_C && row->bits >= 8) {

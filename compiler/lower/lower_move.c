@@ -156,7 +156,7 @@ bool lower_gather(Lower *l, const Node *n) {
     if (virt_cost(lower_virt(l, n->in[k])) > 8) lower_materialise(l, n->in[k], n->src);
   table = virt_plain_tensor(l->p, lower_virt(l, data));
   if (table == NO_TENSOR) table = lower_dense(l, data, n->src);
-  Virt v = {0};
+  Virt v = {.rank = rank};
   int32_t *indirect = NEW_ARRAY(l->a, int32_t, data->type.rank);
   if (!index_nodes(l, n, attr->axes, data->type.rank, rank, &v, indirect)) return false;
   Affine *index = NEW_ARRAY(l->a, Affine, data->type.rank);
@@ -177,7 +177,7 @@ bool lower_scatter(Lower *l, const Node *n) {
   Virt base = *lower_virt(l, data);
   uint32_t t = lower_result(l, out);
   lower_store(l, &base, out->type.rank, out->type.dims, t, n->src);
-  Virt v = {0};
+  Virt v = {.rank = rank};
   int32_t *indirect = NEW_ARRAY(l->a, int32_t, data->type.rank);
   if (!index_nodes(l, n, attr->axes, data->type.rank, rank, &v, indirect)) return false;
   if (lower_virt(l, updates)->n_loads + v.n_loads > VIRT_MAX_LOADS) lower_materialise(l, updates, n->src);

@@ -56,6 +56,7 @@ bool lower_pointwise(Lower *l, const Node *n) {
     }
     if (!virt_combine(l->p, &expr, operands, n->n_in, &r)) return lower_unsupported(l, n, "an expression of too many operands");
   }
+  r.rank = n->out[0]->type.rank;
   settle(l, n, &r);
   return true;
 }
@@ -67,7 +68,7 @@ static bool view_repeats(const Node *n, const Virt *v) {
   if (virt_cost(v) <= CHEAP) return false;
   for (uint32_t j = 0; j < out->rank; j++) {
     bool used = dim_is(out->dims[j], 1);
-    for (uint32_t a = 0; a < in->rank && !used; a++) used = attr->index[a].coef && !dim_is(attr->index[a].coef[j], 0);
+    for (uint32_t a = 0; a < in->rank && !used; a++) used = affine_coef(&attr->index[a], j) != NULL;
     if (!used) return true;
   }
   return false;
@@ -106,7 +107,7 @@ static bool reshape_loads(Lower *l, const Virt *v, const Type *in, const Type *o
     if (v->expr.nodes[i].kind == EXPR_INDEX) return false;
   for (uint32_t k = 0; k < v->n_loads; k++) {
     const PTensor *t = &l->p->tensors.data[v->loads[k].tensor];
-    Virt one = {.n_loads = 1};
+    Virt one = {.n_loads = 1, .rank = in->rank};
     (void)expr_input(l->a, &one.expr, 0, t->dtype);
     one.loads[0] = v->loads[k];
     if (t->rank != in->rank || virt_plain_tensor(l->p, &one) == NO_TENSOR || !ptensor_is_contiguous(l->p->dims, t)) return false;
@@ -114,6 +115,7 @@ static bool reshape_loads(Lower *l, const Virt *v, const Type *in, const Type *o
     Virt plain = virt_of_tensor(l->p, reshaped_tensor(l, v->loads[k].tensor, out));
     r.loads[k] = plain.loads[0];
   }
+  r.rank = out->rank;
   *ret = r;
   return true;
 }
@@ -141,7 +143,7 @@ bool lower_dims(Lower *l, const Node *n) {
   const Value *out = n->out[0];
   int64_t count = 1;
   if (out->type.rank) (void)dim_is_const(out->type.dims[0], &count);
-  Virt v = {0};
+  Virt v = {.rank = out->type.rank};
   if (count == 1) {
     uint32_t x = expr_dim(l->a, &v.expr, attr->content[0]);
     expr_set_result(l->a, &v.expr, expr_cast(l->a, &v.expr, out->type.dtype, true, x));
@@ -151,7 +153,7 @@ bool lower_dims(Lower *l, const Node *n) {
   uint32_t t = lower_result(l, out);
   for (int64_t i = 0; i < count; i++) {
     const Dim *at = dim_const(l->p->dims, i), *one = l->p->dims->one;
-    Virt e = {0};
+    Virt e = {.rank = 1};
     uint32_t x = expr_dim(l->a, &e.expr, attr->content[i]);
     expr_set_result(l->a, &e.expr, expr_cast(l->a, &e.expr, out->type.dtype, true, x));
     lower_store(l, &e, 1, arena_dup(l->a, &one, sizeof one), lower_subtensor(l, t, &at, &one), n->src);

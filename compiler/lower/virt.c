@@ -2,8 +2,6 @@
 
 enum { MAX_EXPR_NODES = 96 };
 
-static bool affine_is_coord(const Affine *f) { return dim_is(f->offset, 0) && f->coef; }
-
 static const Affine *identity(Program *p, uint32_t rank) {
   Affine *f = NEW_ARRAY(p->arena, Affine, rank);
   for (uint32_t a = 0; a < rank; a++) {
@@ -16,7 +14,7 @@ static const Affine *identity(Program *p, uint32_t rank) {
 
 Virt virt_of_tensor(Program *p, uint32_t tensor) {
   const PTensor *t = &p->tensors.data[tensor];
-  Virt v = {.n_loads = 1};
+  Virt v = {.n_loads = 1, .rank = t->rank};
   (void)expr_input(p->arena, &v.expr, 0, t->dtype);
   v.loads[0] = (VLoad){.tensor = tensor, .index = identity(p, t->rank)};
   return v;
@@ -31,11 +29,14 @@ uint32_t virt_plain_tensor(const Program *p, const Virt *v) {
   uint32_t t = virt_window_tensor(v);
   if (t == NO_TENSOR) return NO_TENSOR;
   uint32_t rank = p->tensors.data[t].rank;
+  if (v->rank != rank) return NO_TENSOR;
   for (uint32_t a = 0; a < rank; a++) {
     const Affine *f = &v->loads[0].index[a];
-    if (!affine_is_coord(f)) return NO_TENSOR;
-    for (uint32_t j = 0; j < rank; j++)
-      if (!dim_is(f->coef[j], j == a)) return NO_TENSOR;
+    if (!dim_is(f->offset, 0)) return NO_TENSOR;
+    for (uint32_t j = 0; j < rank; j++) {
+      const Dim *coef = affine_coef(f, j);
+      if (j == a ? !coef || !dim_is(coef, 1) : coef != NULL) return NO_TENSOR;
+    }
   }
   return t;
 }
@@ -46,11 +47,12 @@ static Affine affine_compose(Program *p, const Affine *f, uint32_t v_rank, const
   const Dim *offset = f->offset;
   const Dim **coef = NEW_ARRAY(p->arena, const Dim *, rank);
   for (uint32_t j = 0; j < rank; j++) coef[j] = c->zero;
-  for (uint32_t a = 0; f->coef && a < v_rank; a++) {
-    if (!f->coef[a] || dim_is(f->coef[a], 0)) continue;
-    offset = dim_add(c, offset, dim_mul(c, f->coef[a], inner[a].offset));
-    for (uint32_t j = 0; inner[a].coef && j < rank; j++)
-      if (inner[a].coef[j]) coef[j] = dim_add(c, coef[j], dim_mul(c, f->coef[a], inner[a].coef[j]));
+  for (uint32_t a = 0; a < v_rank; a++) {
+    const Dim *outer = affine_coef(f, a);
+    if (!outer) continue;
+    offset = dim_add(c, offset, dim_mul(c, outer, inner[a].offset));
+    for (uint32_t j = 0; j < rank; j++)
+      if (affine_coef(&inner[a], j)) coef[j] = dim_add(c, coef[j], dim_mul(c, outer, inner[a].coef[j]));
   }
   return (Affine){offset, coef};
 }
@@ -58,8 +60,8 @@ static Affine affine_compose(Program *p, const Affine *f, uint32_t v_rank, const
 static uint32_t affine_expr(Program *p, Expr *e, const Affine *f, uint32_t rank) { /* as an s64 node */
   Arena *a = p->arena;
   uint32_t sum = UINT32_MAX;
-  for (uint32_t j = 0; f->coef && j < rank; j++) {
-    if (!f->coef[j] || dim_is(f->coef[j], 0)) continue;
+  for (uint32_t j = 0; j < rank; j++) {
+    if (!affine_coef(f, j)) continue;
     uint32_t t = expr_index(a, e, j);
     if (!dim_is(f->coef[j], 1)) t = expr_fn2(a, e, SC_mul, t, expr_dim(a, e, f->coef[j]));
     sum = sum == UINT32_MAX ? t : expr_fn2(a, e, SC_add, sum, t);
@@ -93,7 +95,7 @@ static const int32_t *map_indirect(Program *p, const VLoad *l, const uint32_t *m
 }
 
 Virt virt_view(Program *p, const Virt *v, uint32_t v_rank, const Affine *index, uint32_t rank) {
-  Virt r = {.n_loads = v->n_loads};
+  Virt r = {.n_loads = v->n_loads, .rank = rank};
   uint32_t *map = NEW_ARRAY(p->arena, uint32_t, v->expr.n), same[VIRT_MAX_LOADS];
   for (uint32_t k = 0; k < v->n_loads; k++) same[k] = k;
   uint32_t result = copy_nodes(p, &r.expr, &v->expr, same, index, rank, map);
@@ -134,7 +136,7 @@ uint32_t virt_append(Program *p, Virt *dst, const Virt *src) {
 }
 
 bool virt_combine(Program *p, const Expr *expr, const Virt *const *operands, uint32_t n, Virt *ret) {
-  Virt r = {0};
+  Virt r = {.rank = n ? operands[0]->rank : 0};
   uint32_t *roots = NEW_ARRAY(p->arena, uint32_t, n);
   for (uint32_t k = 0; k < n; k++) {
     roots[k] = virt_append(p, &r, operands[k]);
@@ -183,8 +185,8 @@ Access virt_access(Program *p, const VLoad *l, uint32_t n_axes) {
     }
     const Affine *f = &l->index[a];
     r.offset = dim_add(c, r.offset, dim_mul(c, f->offset, t->strides[a]));
-    for (uint32_t j = 0; f->coef && j < n_axes; j++)
-      if (f->coef[j]) stride[j] = dim_add(c, stride[j], dim_mul(c, f->coef[j], t->strides[a]));
+    for (uint32_t j = 0; j < n_axes; j++)
+      if (affine_coef(f, j)) stride[j] = dim_add(c, stride[j], dim_mul(c, f->coef[j], t->strides[a]));
   }
   r.stride = stride;
   r.indirect = terms;

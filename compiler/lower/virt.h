@@ -18,6 +18,7 @@ typedef struct Virt {
   Expr expr;
   VLoad loads[VIRT_MAX_LOADS];
   uint32_t n_loads;
+  uint32_t rank; /* axes of the value */
 } Virt;
 
 Virt virt_of_tensor(Program *p, uint32_t tensor);

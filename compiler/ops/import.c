@@ -306,14 +306,22 @@ typedef struct Sorter {
   StrVec *reads;     /* by node, captured names included */
 } Sorter;
 
+/* Names that a body reads from outside: those that it does not define itself. */
 static void captured_names(Sorter *s, const OnnxGraph *g, StrVec *reads, unsigned depth) {
+  Map own = map_new(s->im->a);
+  StrVec inner = {0};
+  for (size_t i = 0; i < g->n_inputs; i++) map_put(&own, g->inputs[i].name, NULL);
+  for (size_t i = 0; i < g->n_initializers; i++) map_put(&own, g->initializers[i].name, NULL);
   for (size_t i = 0; i < g->n_nodes; i++) {
     const OnnxNode *n = &g->nodes[i];
-    for (size_t k = 0; k < n->n_inputs; k++) vec_push(s->im->a, reads->list, n->inputs[k]);
+    for (size_t k = 0; k < n->n_outputs; k++) map_put(&own, n->outputs[k], NULL);
+    for (size_t k = 0; k < n->n_inputs; k++) vec_push(s->im->a, inner.list, n->inputs[k]);
     for (size_t k = 0; k < n->n_attrs && depth < MAX_GRAPH_DEPTH; k++)
-      if (n->attrs[k].g) captured_names(s, n->attrs[k].g, reads, depth + 1);
+      if (n->attrs[k].g) captured_names(s, n->attrs[k].g, &inner, depth + 1);
   }
-  for (size_t i = 0; i < g->n_outputs; i++) vec_push(s->im->a, reads->list, g->outputs[i].name);
+  for (size_t i = 0; i < g->n_outputs; i++) vec_push(s->im->a, inner.list, g->outputs[i].name);
+  for (size_t i = 0; i < inner.list.n; i++)
+    if (!map_has(&own, inner.list.data[i])) vec_push(s->im->a, reads->list, inner.list.data[i]);
 }
 
 static void sorter_reads(Sorter *s, size_t i) {
@@ -364,6 +372,15 @@ static bool sort_nodes(Sorter *s) {
   return true;
 }
 
+/* Two Constant nodes of the same tensor. */
+static bool same_constant(const OnnxNode *a, const OnnxNode *b) {
+  if (!str_is(a->op_type, "Constant") || !str_is(b->op_type, "Constant") || a->n_attrs != 1 || b->n_attrs != 1) return false;
+  const OnnxTensor *x = a->attrs[0].t, *y = b->attrs[0].t;
+  return x && y && x->data_type == y->data_type && x->n_dims == y->n_dims && x->data_bytes == y->data_bytes && !x->strings && !y->strings &&
+         (x->n_dims == 0 || memcmp(x->dims, y->dims, x->n_dims * sizeof *x->dims) == 0) &&
+         (x->data_bytes == 0 || memcmp(x->data, y->data, x->data_bytes) == 0);
+}
+
 static bool import_nodes(Importer *im, const OnnxNode *nodes, size_t n) {
   Sorter s = {.im = im, .nodes = nodes, .n = n, .producer = map_new(im->a), .state = NEW_ARRAY(im->a, uint8_t, n)};
   s.reads = NEW_ARRAY(im->a, StrVec, n);
@@ -373,7 +390,12 @@ static bool import_nodes(Importer *im, const OnnxNode *nodes, size_t n) {
     for (size_t k = 0; k < nodes[i].n_outputs; k++) {
       Str name = nodes[i].outputs[k];
       if (!name.len) continue;
-      if (map_has(&s.producer, name) || map_has(&im->scope->names, name))
+      size_t first = (uintptr_t)map_get(&s.producer, name);
+      if (first && same_constant(&nodes[first - 1], &nodes[i])) {
+        s.state[i] = 2; /* a copy that exporters leave: the first one serves */
+        continue;
+      }
+      if (first || map_has(&im->scope->names, name))
         ok = (diag_add(im->diags, DIAG_E0202, place_of(im, &nodes[i], i), "%s is defined twice", diag_quote(im->diags, name)), false);
       map_put(&s.producer, name, (void *)(uintptr_t)(i + 1));
     }

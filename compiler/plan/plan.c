@@ -1,0 +1,229 @@
+#include "plan/plan.h"
+
+#include "plan/place.h"
+#include "plan/plan_check.h"
+
+enum { ALIGN = 64, NEVER = -1, UNBOUNDED = INT32_MAX, TYPICAL = 64 };
+
+typedef struct Life { int64_t first, last; } Life; /* steps: written, last read; first NEVER: not used */
+
+typedef struct Planner {
+  Arena *a;
+  Program *p;
+  Life *life;           /* by buffer */
+  const Dim **bytes;    /* by buffer: size, aligned, data-dependent parts at their bounds */
+} Planner;
+
+/* ---- lifetimes ---------------------------------------------------------------------------------------------------------------- */
+static void touch(Planner *l, uint32_t tensor, int64_t step) {
+  if (tensor == NO_TENSOR) return;
+  Life *life = &l->life[l->p->tensors.data[tensor].buffer];
+  if (life->first == NEVER) life->first = step;
+  life->last = step;
+}
+
+static void find_lives(Planner *l) {
+  for (size_t i = 0; i < l->p->buffers.n; i++) l->life[i] = (Life){NEVER, NEVER};
+  for (size_t i = 0; i < l->p->main.steps.n; i++) {
+    const Step *s = &l->p->main.steps.data[i];
+    for (uint32_t k = 0; k < s->n_in; k++) touch(l, s->in[k], (int64_t)i);
+    for (uint32_t k = 0; k < s->n_out; k++) touch(l, s->out[k], (int64_t)i);
+    touch(l, s->scratch, (int64_t)i);
+  }
+}
+
+static uint32_t root(const Program *p, uint32_t buffer) {
+  while (p->buffers.data[buffer].alias_of != NO_BUFFER) buffer = p->buffers.data[buffer].alias_of;
+  return buffer;
+}
+
+/* ---- in place: an element-wise step writes over an operand that it is the last to read, element for element --------------------------- */
+static bool same_walk(const Program *p, const Access *a, const Access *b, uint32_t n_axes) {
+  const PTensor *ta = &p->tensors.data[a->tensor], *tb = &p->tensors.data[b->tensor];
+  if (a->n_indirect || b->n_indirect || a->offset != b->offset || ta->offset != tb->offset) return false;
+  for (uint32_t j = 0; j < n_axes; j++)
+    if (a->stride[j] != b->stride[j]) return false;
+  return true;
+}
+
+/* The arena buffer that the step may write over, or NO_BUFFER. */
+static uint32_t replaceable(const Planner *l, const Nest *n, uint32_t out, int64_t step) {
+  const Program *p = l->p;
+  const Buffer *b = &p->buffers.data[out];
+  for (uint32_t k = 0; k < n->n_loads; k++) {
+    uint32_t buffer = p->tensors.data[n->loads[k].tensor].buffer, r = root(p, buffer);
+    const Buffer *a = &p->buffers.data[buffer];
+    if (a->kind != BUF_ARENA || p->buffers.data[r].kind != BUF_ARENA || l->life[r].last != step || l->life[r].first == step) continue;
+    if (a->n != b->n || p->buffers.data[r].n != b->n || dtype_rows[a->dtype].bits != dtype_rows[b->dtype].bits || dtype_rows[b->dtype].bits < 8) continue;
+    bool all = true;
+    for (uint32_t i = 0; i < n->n_loads; i++)
+      if (root(p, p->tensors.data[n->loads[i].tensor].buffer) == r) all = all && same_walk(p, &n->loads[i], &n->store, n->n_axes);
+    if (all) return r;
+  }
+  return NO_BUFFER;
+}
+
+static void find_in_place(Planner *l) {
+  for (size_t i = 0; i < l->p->main.steps.n; i++) {
+    const Step *s = &l->p->main.steps.data[i];
+    if (s->kind != STEP_NEST || ((const Nest *)s->attr)->mode != NEST_MAP) continue;
+    uint32_t out = l->p->tensors.data[s->out[0]].buffer;
+    Buffer *b = &l->p->buffers.data[out];
+    if (b->kind != BUF_ARENA || l->life[out].first != (int64_t)i || b->alias_of != NO_BUFFER) continue;
+    uint32_t a = replaceable(l, s->attr, out, (int64_t)i);
+    if (a == NO_BUFFER || a == out) continue;
+    b->alias_of = a;
+    l->life[a].last = l->life[out].last;
+  }
+}
+
+/* ---- sizes ------------------------------------------------------------------------------------------------------------------------------ */
+static const Dim *byte_size(Planner *l, const Buffer *b) {
+  DimCtx *c = l->p->dims;
+  unsigned bits = dtype_rows[b->dtype].bits;
+  const Dim *n = dim_upper(c, b->n);
+  const Dim *bytes = bits < 8 ? dim_ceildiv(c, n, dim_const(c, 8 / bits)) : dim_mulc(c, n, bits / 8);
+  return dim_mulc(c, dim_ceildiv(c, bytes, dim_const(c, ALIGN)), ALIGN);
+}
+
+static bool placed(const Planner *l, size_t i) {
+  return l->p->buffers.data[i].kind == BUF_ARENA && l->life[i].first != NEVER && l->p->buffers.data[i].alias_of == NO_BUFFER;
+}
+
+typedef struct SizeKind { bool known, bounded; } SizeKind;
+
+static void see_symbol(void *user, const Dim *symbol) {
+  SizeKind *k = user;
+  k->known = false;
+  if (symbol->hi >= UNBOUNDED || symbol->symbol.origin == DIM_FROM_DATA) k->bounded = false;
+}
+
+/* ---- static: exact sizes, or the largest that bounded symbols allow ------------------------------------------------------------------------ */
+static bool place_static(Planner *l, Diags *d, const PlanOptions *opt) {
+  Program *p = l->p;
+  size_t n = p->buffers.n, items = 0;
+  PlaceItem *item = NEW_ARRAY(l->a, PlaceItem, n);
+  uint32_t *of = NEW_ARRAY(l->a, uint32_t, n);
+  for (size_t i = 0; i < n; i++) {
+    if (!placed(l, i)) continue;
+    if (l->bytes[i]->hi > (int64_t)(SIZE_MAX / 4)) return diag_add(d, DIAG_E0501, (DiagPlace){0}, "a buffer is larger than the address space"), false;
+    item[items] = (PlaceItem){l->life[i].first, l->life[i].last + 1, (size_t)l->bytes[i]->hi, p->buffers.data[i].align};
+    if (!opt->reuse) item[items].lower = 0, item[items].upper = (int64_t)p->main.steps.n + 1;
+    of[items++] = (uint32_t)i;
+  }
+  PlaceResult r;
+  plan_place(l->a, item, items, 0, opt->step_budget, &r);
+  if (!r.offsets) return diag_add(d, DIAG_E0501, (DiagPlace){0}, "the workspace is larger than the address space"), false;
+  for (size_t k = 0; k < items; k++) p->buffers.data[of[k]].offset = dim_const(p->dims, (int64_t)r.offsets[k]);
+  p->arena_bytes = dim_const(p->dims, (int64_t)r.peak);
+  p->peak = r.peak;
+  p->lower_bound = r.lower_bound;
+  return true;
+}
+
+/* ---- dynamic: buffers share slots as a typical size suggests; a slot is as large as its largest, whatever the sizes turn out to be -------------- */
+typedef struct SlotOrder { int64_t size; uint32_t buffer; } SlotOrder;
+
+static void sort_by_size(SlotOrder *o, size_t n) { /* largest first, then by number; insertion is enough for some thousands */
+  for (size_t i = 1; i < n; i++) {
+    SlotOrder x = o[i];
+    size_t j = i;
+    for (; j > 0 && o[j - 1].size < x.size; j--) o[j] = o[j - 1];
+    o[j] = x;
+  }
+}
+
+typedef struct Share { const Dim *size; VEC(uint32_t) buffers; } Share;
+
+static bool fits(const Planner *l, const Share *s, uint32_t buffer) {
+  for (size_t i = 0; i < s->buffers.n; i++) {
+    const Life *a = &l->life[s->buffers.data[i]], *b = &l->life[buffer];
+    if (a->first <= b->last && b->first <= a->last) return false;
+  }
+  return true;
+}
+
+static bool place_dynamic(Planner *l, Diags *d, const PlanOptions *opt) {
+  Program *p = l->p;
+  int64_t *typical = NEW_ARRAY(l->a, int64_t, p->dims->symbols.n);
+  for (size_t i = 0; i < p->dims->symbols.n; i++) {
+    const Dim *s = p->dims->symbols.data[i];
+    typical[i] = s->lo > TYPICAL ? s->lo : s->hi < TYPICAL ? s->hi : TYPICAL;
+  }
+  SlotOrder *order = NEW_ARRAY(l->a, SlotOrder, p->buffers.n);
+  size_t n = 0;
+  for (size_t i = 0; i < p->buffers.n; i++) {
+    if (!placed(l, i)) continue;
+    if (dim_is_bad(l->bytes[i])) return diag_add(d, DIAG_E0501, (DiagPlace){0}, "a buffer's size overflows"), false;
+    order[n].buffer = (uint32_t)i;
+    if (!dim_eval(l->bytes[i], typical, &order[n].size)) order[n].size = INT64_MAX;
+    n++;
+  }
+  sort_by_size(order, n);
+  VEC(Share) shares = {0};
+  for (size_t k = 0; k < n; k++) {
+    uint32_t b = order[k].buffer;
+    size_t s = 0;
+    while (s < shares.n && (!opt->reuse || !fits(l, &shares.data[s], b))) s++;
+    if (s == shares.n) vec_push(l->a, shares, ((Share){.size = p->dims->zero}));
+    shares.data[s].size = dim_max(p->dims, shares.data[s].size, l->bytes[b]);
+    vec_push(l->a, shares.data[s].buffers, b);
+  }
+  const Dim *at = p->dims->zero;
+  for (size_t s = 0; s < shares.n; s++) {
+    for (size_t i = 0; i < shares.data[s].buffers.n; i++) p->buffers.data[shares.data[s].buffers.data[i]].offset = at;
+    at = dim_add(p->dims, at, shares.data[s].size);
+  }
+  if (dim_is_bad(at)) return diag_add(d, DIAG_E0501, (DiagPlace){0}, "the workspace's size overflows"), false;
+  p->arena_bytes = at;
+  return true;
+}
+
+/* ---- the check of every plan --------------------------------------------------------------------------------------------------------------------- */
+static bool check(Planner *l, Diags *d) {
+  Program *p = l->p;
+  size_t n = 0, n_alias = 0;
+  PlanItem *items = NEW_ARRAY(l->a, PlanItem, p->buffers.n);
+  PlanAlias *aliases = NEW_ARRAY(l->a, PlanAlias, p->buffers.n);
+  size_t *number = NEW_ARRAY(l->a, size_t, p->buffers.n);
+  find_lives(l); /* anew: planning stretched the lives of what is replaced in place */
+  for (size_t i = 0; i < p->buffers.n; i++) {
+    const Buffer *b = &p->buffers.data[i];
+    if (b->kind != BUF_ARENA || l->life[i].first == NEVER) continue;
+    uint32_t r = root(p, (uint32_t)i);
+    number[i] = n;
+    items[n++] = (PlanItem){l->life[i].first, l->life[i].last + 1, (size_t)p->buffers.data[r].offset->value, (size_t)l->bytes[i]->hi, b->align};
+    if (b->alias_of != NO_BUFFER) aliases[n_alias++] = (PlanAlias){b->alias_of, i, 0, ALIAS_IN_PLACE};
+  }
+  for (size_t i = 0; i < n_alias; i++) {
+    /* the storage's last holder before this one, not its first */
+    size_t holder = aliases[i].a, b = aliases[i].b;
+    for (size_t k = 0; k < n_alias; k++)
+      if (aliases[k].b < p->buffers.n && root(p, (uint32_t)aliases[k].b) == root(p, (uint32_t)b) && l->life[aliases[k].b].first < l->life[b].first &&
+          l->life[aliases[k].b].first > l->life[holder].first)
+        holder = aliases[k].b;
+    aliases[i].a = holder;
+  }
+  for (size_t i = 0; i < n_alias; i++) aliases[i].a = number[aliases[i].a], aliases[i].b = number[aliases[i].b];
+  PlanFault fault;
+  if (plan_check(l->a, items, n, aliases, n_alias, p->peak, &fault)) return true;
+  (void)diag_add(d, DIAG_E0901, (DiagPlace){0}, "the memory plan is unsound: %s", plan_fault_text(fault.kind));
+  return false;
+}
+
+bool plan_program(Program *p, Diags *d, const PlanOptions *opt) {
+  Planner l = {.a = p->arena, .p = p};
+  l.life = NEW_ARRAY(p->arena, Life, p->buffers.n);
+  l.bytes = NEW_ARRAY(p->arena, const Dim *, p->buffers.n);
+  find_lives(&l);
+  if (opt->reuse) find_in_place(&l);
+  SizeKind kind = {true, true};
+  for (size_t i = 0; i < p->buffers.n; i++) {
+    l.bytes[i] = byte_size(&l, &p->buffers.data[i]);
+    if (!placed(&l, i)) continue;
+    if (dim_is_bad(l.bytes[i])) return diag_add(d, DIAG_E0501, (DiagPlace){0}, "the size of a buffer overflows"), false;
+    dim_each_symbol(l.bytes[i], see_symbol, &kind);
+  }
+  if (!kind.known && !kind.bounded) return place_dynamic(&l, d, opt);
+  return place_static(&l, d, opt) && check(&l, d);
+}
