@@ -25,12 +25,15 @@ CN_INLINE size_t cn_depthwise_f32_tasks(const cn_depthwise_f32_args *a) {
 
 /* rows output rows (a literal), all columns, at out. */
 CN_KERNEL void cn_depthwise_rows_f32(const cn_depthwise_f32_args *a, const cn_plane *p, const float *src, size_t channel,
-                                     size_t rows, float *out) {
+                                     size_t rows, size_t k, size_t stride, float *out) {
   const cn_window *w = &a->window;
   const float *weights = a->weights + channel * cn_volume(w->kernel);
+  cn_vf32 taps[25];
+  CN_UNROLL(25)
+  for (size_t t = 0; t < k * k; t++) taps[t] = cn_vf32_set1(weights[t]);
   for (size_t x = 0; x < w->out[2]; x += CN_VF32_LANES) {
     cn_vf32 acc[4];
-    cn_window_vector_f32(w, p, src + x, weights, CN_WINDOW_DOT, rows, acc);
+    cn_window_vector_f32(w, p, src + x, weights, taps, CN_WINDOW_DOT, rows, k, stride, acc);
     CN_UNROLL(4)
     for (size_t i = 0; i < rows; i++) {
       const size_t at = i * w->out[2] + x, n = w->out[2] - x;
@@ -45,15 +48,16 @@ CN_KERNEL void cn_depthwise_rows_f32(const cn_depthwise_f32_args *a, const cn_pl
 
 /* A band of one channel from its copy. */
 CN_KERNEL void cn_depthwise_band_f32(const cn_depthwise_f32_args *a, const cn_plane *p, const float *src, size_t channel,
-                                     size_t rows, float *out) {
+                                     size_t rows, size_t k, size_t stride, float *out) {
   const size_t width = a->window.out[2], down = a->window.stride[1] * p->row;
   size_t i = 0;
-  for (; i + 4 <= rows; i += 4) cn_depthwise_rows_f32(a, p, src + i * down, channel, 4, out + i * width);
-  for (; i < rows; i++) cn_depthwise_rows_f32(a, p, src + i * down, channel, 1, out + i * width);
+  for (; i + 4 <= rows; i += 4) cn_depthwise_rows_f32(a, p, src + i * down, channel, 4, k, stride, out + i * width);
+  for (; i < rows; i++) cn_depthwise_rows_f32(a, p, src + i * down, channel, 1, k, stride, out + i * width);
 }
 
-/* Tasks t0 .. t1 of cn_depthwise_f32_tasks(a), each call with its own scratch of cn_depthwise_f32_scratch floats. */
-CN_DRIVER void cn_depthwise_f32(const cn_depthwise_f32_args *a, float *scratch, size_t t0, size_t t1) {
+/* Tasks t0 .. t1; k and stride: literals of a square window, k 0 for any. */
+CN_KERNEL void cn_depthwise_body_f32(const cn_depthwise_f32_args *a, float *scratch, size_t t0, size_t t1, size_t k,
+                                     size_t stride) {
   const cn_window *w = &a->window;
   const cn_plane p = cn_plane_f32(w);
   const size_t bands = cn_ceil_div(w->out[1], p.band), pixels = cn_volume(w->out);
@@ -63,10 +67,32 @@ CN_DRIVER void cn_depthwise_f32(const cn_depthwise_f32_args *a, float *scratch, 
     cn_plane_copy_f32(w, &p, a->in + index * cn_volume(w->in), z, y, 0.0f, scratch);
     for (size_t m = 0; m < w->m; m++) {
       float *out = a->out + (index * w->m + m) * pixels + n0;
-      cn_depthwise_band_f32(a, &p, scratch, index % w->groups * w->m + m, rows, out);
+      cn_depthwise_band_f32(a, &p, scratch, index % w->groups * w->m + m, rows, k, stride, out);
       if (a->ep.tile) a->ep.tile(a->ep.ctx, out, pixels, index, m, 1, n0, rows * w->out[2]);
     }
   }
+}
+
+/* Tasks t0 .. t1 of cn_depthwise_f32_tasks(a), each call with its own scratch of cn_depthwise_f32_scratch floats. */
+CN_DRIVER void cn_depthwise_f32(const cn_depthwise_f32_args *a, float *scratch, size_t t0, size_t t1) {
+  cn_depthwise_body_f32(a, scratch, t0, t1, 0, 0);
+}
+
+/* The same for kernel {1, 3, 3} with stride {1, 1, 1} and no dilation; so for the others by their names. */
+CN_DRIVER void cn_depthwise_f32_3x3s1(const cn_depthwise_f32_args *a, float *scratch, size_t t0, size_t t1) {
+  cn_depthwise_body_f32(a, scratch, t0, t1, 3, 1);
+}
+
+CN_DRIVER void cn_depthwise_f32_3x3s2(const cn_depthwise_f32_args *a, float *scratch, size_t t0, size_t t1) {
+  cn_depthwise_body_f32(a, scratch, t0, t1, 3, 2);
+}
+
+CN_DRIVER void cn_depthwise_f32_5x5s1(const cn_depthwise_f32_args *a, float *scratch, size_t t0, size_t t1) {
+  cn_depthwise_body_f32(a, scratch, t0, t1, 5, 1);
+}
+
+CN_DRIVER void cn_depthwise_f32_5x5s2(const cn_depthwise_f32_args *a, float *scratch, size_t t0, size_t t1) {
+  cn_depthwise_body_f32(a, scratch, t0, t1, 5, 2);
 }
 
 #endif

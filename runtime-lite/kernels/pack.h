@@ -17,12 +17,10 @@ CN_NOINLINE void cn_pack_panel_f32(const float *src, size_t k_stride, size_t n_s
     for (size_t i = 0; i < k; i++) memcpy(dst + i * width, src + i * k_stride, width * sizeof *dst);
     return;
   }
-  for (size_t j = 0; j < n; j++) {
-    const float *s = src + j * n_stride;
-    for (size_t i = 0; i < k; i++) dst[i * width + j] = s[i * k_stride];
-  }
-  for (size_t i = 0; i < k; i++) {
-    for (size_t j = n; j < width; j++) dst[i * width + j] = 0.0f;
+  for (size_t i = 0; i < k; i++, dst += width) { /* a stream of reads for each column, one of writes */
+    const float *s = src + i * k_stride;
+    for (size_t j = 0; j < n; j++) dst[j] = s[j * n_stride];
+    for (size_t j = n; j < width; j++) dst[j] = 0.0f;
   }
 }
 

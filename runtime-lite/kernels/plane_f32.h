@@ -44,36 +44,51 @@ CN_KERNEL void cn_fill_f32(float *dst, size_t n, float x) {
   for (; i < n; i++) dst[i] = x;
 }
 
-/* One phase of one row: fill, then each stride-th element from the first inside, then fill. src: the row of the input. */
-CN_KERNEL void cn_plane_phase_f32(const cn_window *w, const cn_plane *p, const float *src, size_t q, float fill, float *dst) {
+/* Where a phase's columns lie in a row of the input: columns lo .. hi read from place `from` on, every stride-th. */
+typedef struct cn_phase {
+  size_t lo, hi;
+  ptrdiff_t from;
+} cn_phase;
+
+CN_INLINE cn_phase cn_phase_f32(const cn_window *w, const cn_plane *p, size_t q) {
   const size_t stride = w->stride[2];
-  const ptrdiff_t start = (ptrdiff_t)q - w->pad[2]; /* place of column 0 */
-  const size_t lo = cn_min(p->pitch, start >= 0 ? 0 : cn_ceil_div((size_t)-start, stride));
-  const ptrdiff_t room = (ptrdiff_t)w->in[2] - start;
-  const size_t hi = cn_max(lo, room <= 0 ? 0 : cn_min(p->pitch, cn_ceil_div((size_t)room, stride)));
+  const ptrdiff_t start = (ptrdiff_t)q - w->pad[2], room = (ptrdiff_t)w->in[2] - start; /* start: place of column 0 */
+  cn_phase f;
+  f.lo = cn_min(p->pitch, start >= 0 ? 0 : cn_ceil_div((size_t)-start, stride));
+  f.hi = cn_max(f.lo, room <= 0 ? 0 : cn_min(p->pitch, cn_ceil_div((size_t)room, stride)));
+  f.from = start + (ptrdiff_t)(f.lo * stride);
+  return f;
+}
+
+/* One phase of one row: fill, the elements, fill. src: the row of the input, NULL for one outside. Vectors may run over the
+ * end of the phase, which is why phases and rows are written in order. */
+CN_KERNEL void cn_plane_row_f32(const float *src, size_t stride, cn_phase f, size_t pitch, float fill, float *dst) {
   cn_run run;
-  run.n = hi - lo;
-  run.from = start + (ptrdiff_t)(lo * stride);
-  cn_fill_f32(dst, lo, fill);
-  if (run.n) cn_run_copy_f32(src, stride, run, dst + lo);
-  cn_fill_f32(dst + hi, p->pitch - hi, fill);
+  run.n = f.hi - f.lo;
+  run.from = f.from;
+  if (!src || run.n == 0) {
+    cn_fill_f32(dst, pitch, fill);
+    return;
+  }
+  for (size_t i = 0; i < f.lo; i++) dst[i] = fill;
+  cn_run_copy_f32(src, stride, run, dst + f.lo);
+  cn_fill_f32(dst + f.hi, pitch - f.hi, fill);
 }
 
 /* The band of output rows y .. of output slice z. src: one channel [in...]. */
 CN_DRIVER void cn_plane_copy_f32(const cn_window *w, const cn_plane *p, const float *src, size_t z, size_t y, float fill,
                                  float *dst) {
   const size_t rows = cn_plane_rows(w, cn_min(p->band, w->out[1] - y));
+  const cn_phase first = cn_phase_f32(w, p, 0), second = cn_phase_f32(w, p, 1);
   for (size_t k = 0; k < w->kernel[0]; k++) {
     const ptrdiff_t iz = cn_window_place(w, 0, z, k);
     for (size_t r = 0; r < rows; r++) {
       const ptrdiff_t iy = (ptrdiff_t)(y * w->stride[1] + r) - w->pad[1];
+      const int inside = iz >= 0 && iy >= 0 && (size_t)iy < w->in[1];
+      const float *s = inside ? src + ((size_t)iz * w->in[1] + (size_t)iy) * w->in[2] : 0;
       float *d = dst + k * p->slice + r * p->row;
-      if (iz < 0 || iy < 0 || (size_t)iy >= w->in[1]) {
-        cn_fill_f32(d, p->row, fill);
-        continue;
-      }
-      const float *s = src + ((size_t)iz * w->in[1] + (size_t)iy) * w->in[2];
-      for (size_t q = 0; q < w->stride[2]; q++) cn_plane_phase_f32(w, p, s, q, fill, d + q * p->pitch);
+      for (size_t q = 0; q < w->stride[2]; q++, d += p->pitch)
+        cn_plane_row_f32(s, w->stride[2], q == 0 ? first : q == 1 ? second : cn_phase_f32(w, p, q), p->pitch, fill, d);
     }
   }
 }
@@ -85,25 +100,23 @@ CN_DRIVER void cn_plane_copy_f32(const cn_window *w, const cn_plane *p, const fl
 
 #define CN_WINDOW_SUM 2
 
+/* acc[i] op= v, with the weight x for CN_WINDOW_DOT */
+CN_KERNEL cn_vf32 cn_window_step_f32(int op, cn_vf32 x, cn_vf32 v, cn_vf32 acc) {
+  return op == CN_WINDOW_DOT ? cn_vf32_fma(x, v, acc) : op == CN_WINDOW_MAX ? cn_vf32_maxn(acc, v) : cn_vf32_add(acc, v);
+}
+
 /* acc[rows] of one vector of columns, rows output rows below each other: all taps in order. src points at the window of the
  * first; weights [taps] for CN_WINDOW_DOT. op and rows are literals. */
-CN_KERNEL void cn_window_vector_f32(const cn_window *w, const cn_plane *p, const float *src, const float *weights, int op,
-                                    size_t rows, cn_vf32 *acc) {
+CN_KERNEL void cn_window_any_f32(const cn_window *w, const cn_plane *p, const float *src, const float *weights, int op,
+                                 size_t rows, cn_vf32 *acc) {
   const size_t down = w->stride[1] * p->row, skip = w->dilation[2] / w->stride[2], turn = w->dilation[2] % w->stride[2];
-  CN_UNROLL(4)
-  for (size_t i = 0; i < rows; i++) acc[i] = op == CN_WINDOW_MAX ? cn_vf32_set1(cn_least_f32()) : cn_vf32_zero();
   for (size_t kz = 0; kz < w->kernel[0]; kz++) {
     for (size_t ky = 0; ky < w->kernel[1]; ky++) {
       const float *s = src + kz * p->slice + ky * w->dilation[1] * p->row;
       for (size_t kx = 0, q = 0; kx < w->kernel[2]; kx++) {
         const cn_vf32 x = op == CN_WINDOW_DOT ? cn_vf32_set1(*weights++) : cn_vf32_zero();
         CN_UNROLL(4)
-        for (size_t i = 0; i < rows; i++) {
-          const cn_vf32 v = cn_vf32_load(s + q * p->pitch + i * down);
-          if (op == CN_WINDOW_DOT) acc[i] = cn_vf32_fma(x, v, acc[i]);
-          else if (op == CN_WINDOW_MAX) acc[i] = cn_vf32_maxn(acc[i], v);
-          else acc[i] = cn_vf32_add(acc[i], v);
-        }
+        for (size_t i = 0; i < rows; i++) acc[i] = cn_window_step_f32(op, x, cn_vf32_load(s + q * p->pitch + i * down), acc[i]);
         s += skip;
         q += turn;
         if (q >= w->stride[2]) {
@@ -113,6 +126,33 @@ CN_KERNEL void cn_window_vector_f32(const cn_window *w, const cn_plane *p, const
       }
     }
   }
+}
+
+/* The same for a window of k x k taps, undilated, with one stride both ways; k and stride are literals. taps [k * k]: the
+ * weights, broadcast. Goes by rows of the input, so that outputs whose windows overlap share their loads. */
+CN_KERNEL void cn_window_square_f32(const cn_plane *p, const float *src, const cn_vf32 *taps, int op, size_t rows, size_t k,
+                                    size_t stride, cn_vf32 *acc) {
+  CN_UNROLL(16)
+  for (size_t r = 0; r < (rows - 1) * stride + k; r++, src += p->row) {
+    CN_UNROLL(8)
+    for (size_t kx = 0; kx < k; kx++) {
+      const cn_vf32 v = cn_vf32_load(src + kx % stride * p->pitch + kx / stride);
+      CN_UNROLL(4)
+      for (size_t i = 0; i < rows; i++) {
+        if (r >= i * stride && r < i * stride + k)
+          acc[i] = cn_window_step_f32(op, op == CN_WINDOW_DOT ? taps[(r - i * stride) * k + kx] : v, v, acc[i]);
+      }
+    }
+  }
+}
+
+/* Whichever: k is 0 for any window, which reads weights, and else at most 5. */
+CN_KERNEL void cn_window_vector_f32(const cn_window *w, const cn_plane *p, const float *src, const float *weights,
+                                    const cn_vf32 *taps, int op, size_t rows, size_t k, size_t stride, cn_vf32 *acc) {
+  CN_UNROLL(4)
+  for (size_t i = 0; i < rows; i++) acc[i] = op == CN_WINDOW_MAX ? cn_vf32_set1(cn_least_f32()) : cn_vf32_zero();
+  if (k) cn_window_square_f32(p, src, taps, op, rows, k, stride, acc);
+  else cn_window_any_f32(w, p, src, weights, op, rows, acc);
 }
 
 #endif

@@ -25,11 +25,11 @@ CN_INLINE size_t cn_pool_f32_tasks(const cn_pool_f32_args *a) {
 
 /* rows output rows (op and rows are literals), all columns; counts: of the columns, rows_count: of the rows and slices. */
 CN_KERNEL void cn_pool_rows_f32(const cn_pool_f32_args *a, const cn_plane *p, const float *src, int op, size_t rows,
-                                const float *counts, const float *rows_count, float *out) {
+                                size_t k, size_t stride, const float *counts, const float *rows_count, float *out) {
   const cn_window *w = &a->window;
   for (size_t x = 0; x < w->out[2]; x += CN_VF32_LANES) {
     cn_vf32 acc[4];
-    cn_window_vector_f32(w, p, src + x, 0, op, rows, acc);
+    cn_window_vector_f32(w, p, src + x, 0, 0, op, rows, k, stride, acc);
     CN_UNROLL(4)
     for (size_t i = 0; i < rows; i++) {
       cn_vf32 v = acc[i];
@@ -40,7 +40,7 @@ CN_KERNEL void cn_pool_rows_f32(const cn_pool_f32_args *a, const cn_plane *p, co
 }
 
 CN_KERNEL void cn_pool_band_f32(const cn_pool_f32_args *a, const cn_plane *p, const float *src, int op, size_t z, size_t y,
-                                size_t rows, const float *counts, float *out) {
+                                size_t rows, size_t k, size_t stride, const float *counts, float *out) {
   const cn_window *w = &a->window;
   const size_t width = w->out[2], down = w->stride[1] * p->row;
   float rows_count[4] = {0};
@@ -48,14 +48,14 @@ CN_KERNEL void cn_pool_band_f32(const cn_pool_f32_args *a, const cn_plane *p, co
     const size_t step = rows - i >= 4 ? 4 : 1;
     for (size_t r = 0; op == CN_WINDOW_SUM && r < step; r++)
       rows_count[r] = (float)(cn_pool_count(w, a->flags, a->pad_end, 0, z) * cn_pool_count(w, a->flags, a->pad_end, 1, y + i + r));
-    if (step == 4) cn_pool_rows_f32(a, p, src + i * down, op, 4, counts, rows_count, out + i * width);
-    else cn_pool_rows_f32(a, p, src + i * down, op, 1, counts, rows_count, out + i * width);
+    if (step == 4) cn_pool_rows_f32(a, p, src + i * down, op, 4, k, stride, counts, rows_count, out + i * width);
+    else cn_pool_rows_f32(a, p, src + i * down, op, 1, k, stride, counts, rows_count, out + i * width);
     i += step;
   }
 }
 
-/* Tasks t0 .. t1 of cn_pool_f32_tasks(a), each call with its own scratch of cn_pool_f32_scratch floats. */
-CN_DRIVER void cn_pool_f32(const cn_pool_f32_args *a, float *scratch, size_t t0, size_t t1) {
+/* Tasks t0 .. t1; k and stride: literals of a square window, k 0 for any. */
+CN_KERNEL void cn_pool_body_f32(const cn_pool_f32_args *a, float *scratch, size_t t0, size_t t1, size_t k, size_t stride) {
   const cn_window *w = &a->window;
   const cn_plane p = cn_plane_f32(w);
   const size_t bands = cn_ceil_div(w->out[1], p.band), pixels = cn_volume(w->out);
@@ -68,9 +68,23 @@ CN_DRIVER void cn_pool_f32(const cn_pool_f32_args *a, float *scratch, size_t t0,
     const size_t rows = cn_min(p.band, w->out[1] - y);
     float *out = a->out + index * pixels + (z * w->out[1] + y) * w->out[2];
     cn_plane_copy_f32(w, &p, a->in + index * cn_volume(w->in), z, y, sum ? 0.0f : cn_least_f32(), scratch);
-    if (sum) cn_pool_band_f32(a, &p, scratch, CN_WINDOW_SUM, z, y, rows, counts, out);
-    else cn_pool_band_f32(a, &p, scratch, CN_WINDOW_MAX, z, y, rows, counts, out);
+    if (sum) cn_pool_band_f32(a, &p, scratch, CN_WINDOW_SUM, z, y, rows, k, stride, counts, out);
+    else cn_pool_band_f32(a, &p, scratch, CN_WINDOW_MAX, z, y, rows, k, stride, counts, out);
   }
+}
+
+/* Tasks t0 .. t1 of cn_pool_f32_tasks(a), each call with its own scratch of cn_pool_f32_scratch floats. */
+CN_DRIVER void cn_pool_f32(const cn_pool_f32_args *a, float *scratch, size_t t0, size_t t1) {
+  cn_pool_body_f32(a, scratch, t0, t1, 0, 0);
+}
+
+/* The same for kernel {1, 2, 2} with stride {1, 2, 2} and no dilation; so for the other by its name. */
+CN_DRIVER void cn_pool_f32_2x2s2(const cn_pool_f32_args *a, float *scratch, size_t t0, size_t t1) {
+  cn_pool_body_f32(a, scratch, t0, t1, 2, 2);
+}
+
+CN_DRIVER void cn_pool_f32_3x3s2(const cn_pool_f32_args *a, float *scratch, size_t t0, size_t t1) {
+  cn_pool_body_f32(a, scratch, t0, t1, 3, 2);
 }
 
 #endif

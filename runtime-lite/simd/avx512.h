@@ -15,7 +15,7 @@
 
 #define CN_GEMM_F32_KC 256
 
-#define CN_GEMM_F32_MC 96
+#define CN_GEMM_F32_MC 192
 
 #define CN_GEMM_F32_NC 128
 

@@ -16,6 +16,9 @@
 
 enum { PEAK_CHAINS = 12 };
 
+typedef void DepthwiseRun(const cn_depthwise_f32_args *a, float *scratch, size_t t0, size_t t1);
+typedef void PoolRun(const cn_pool_f32_args *a, float *scratch, size_t t0, size_t t1);
+
 /* A target's kernels, as tests/kernels/set.c exports them. */
 typedef struct KernelSet {
   const char *name, *cpu;
@@ -27,10 +30,10 @@ typedef struct KernelSet {
   void (*conv_f32)(const cn_conv_f32_args *a, float *scratch, size_t t0, size_t t1);
   size_t (*depthwise_f32_tasks)(const cn_depthwise_f32_args *a);
   size_t (*depthwise_f32_scratch)(const cn_window *w);
-  void (*depthwise_f32)(const cn_depthwise_f32_args *a, float *scratch, size_t t0, size_t t1);
+  DepthwiseRun *depthwise_f32, *depthwise_f32_3x3s1, *depthwise_f32_3x3s2, *depthwise_f32_5x5s1, *depthwise_f32_5x5s2;
   size_t (*pool_f32_tasks)(const cn_pool_f32_args *a);
   size_t (*pool_f32_scratch)(const cn_window *w);
-  void (*pool_f32)(const cn_pool_f32_args *a, float *scratch, size_t t0, size_t t1);
+  PoolRun *pool_f32, *pool_f32_2x2s2, *pool_f32_3x3s2;
   size_t s16_mr, s16_nr;
   size_t (*gemm_s16_tasks)(const cn_gemm_s16_args *g);
   size_t (*gemm_s16_scratch)(size_t k);
@@ -74,8 +77,13 @@ int close_enough(float got, double want, double bound);
 /* A random window of one to three dimensions; channels and groups are left to the caller. flat: nothing slides. */
 cn_window pick_geometry(Case *c, int flat, int dilated_input, size_t pad_end[3]);
 
+/* Two dimensions, a square kernel, one stride, no dilation. */
+cn_window pick_square(Case *c, size_t kernel, size_t stride, size_t pad_end[3]);
+
+#define WINDOW(...)
 #define KERNEL(function, family, dtype, tile, file) void test_##function(Case *c);
 #include "kernels.def"
 #undef KERNEL
+#undef WINDOW
 
 #endif

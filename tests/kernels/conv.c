@@ -94,6 +94,19 @@ cn_window pick_geometry(Case *c, int flat, int dilated_input, size_t pad_end[3])
   return w;
 }
 
+cn_window pick_square(Case *c, size_t kernel, size_t stride, size_t pad_end[3]) {
+  cn_window w = {.images = 1 + pick(c, 2), .groups = 1, .c = 1, .m = 1, .in = {1, 1, 1}, .out = {1, 1, 1}, .up = {1, 1, 1},
+                 .kernel = {1, kernel, kernel}, .stride = {1, stride, stride}, .dilation = {1, 1, 1}};
+  pad_end[0] = 0;
+  for (int i = 1; i < 3; i++) {
+    w.pad[i] = (ptrdiff_t)pick(c, 3);
+    pad_end[i] = pick(c, 3);
+    w.in[i] = kernel + pick(c, i == 2 ? 40 : 12);
+    w.out[i] = (w.in[i] + (size_t)w.pad[i] + pad_end[i] - kernel) / stride + 1;
+  }
+  return w;
+}
+
 /* Input, weights, output and epilogue; returns the weights in ONNX's order. */
 static float *pick_operands(Case *c, cn_conv_f32_args *a) {
   const cn_window *w = &a->window;
@@ -154,18 +167,46 @@ static cn_depthwise_f32_args as_depthwise(const cn_conv_f32_args *a) {
   return (cn_depthwise_f32_args){.window = a->window, .in = a->in, .weights = a->weights, .out = a->out, .ep = a->ep};
 }
 
-static void run_depthwise(const KernelSet *s, const cn_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
-  const cn_depthwise_f32_args d = as_depthwise(a);
-  s->depthwise_f32(&d, scratch, t0, t1);
-}
+/* A depthwise kernel as a Runner: which one is the case's. */
+#define RUNNER(kernel)                                                                                                \
+  static void run_##kernel(const KernelSet *s, const cn_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {     \
+    const cn_depthwise_f32_args d = as_depthwise(a);                                                                  \
+    s->kernel(&d, scratch, t0, t1);                                                                                   \
+  }
 
-void test_cn_depthwise_f32(Case *c) {
+RUNNER(depthwise_f32)
+RUNNER(depthwise_f32_3x3s1)
+RUNNER(depthwise_f32_3x3s2)
+RUNNER(depthwise_f32_5x5s1)
+RUNNER(depthwise_f32_5x5s2)
+
+static void test_depthwise(Case *c, Runner *run, cn_window window) {
   const KernelSet *s = c->set;
-  size_t pad_end[3];
-  cn_conv_f32_args a = {.window = pick_geometry(c, 0, 0, pad_end)};
+  cn_conv_f32_args a = {.window = window};
   a.window.groups = 1 + pick(c, 5);
   a.window.m = pick(c, 3) ? 1 : 1 + pick(c, 3);
   a.weights = pick_operands(c, &a);
   const cn_depthwise_f32_args d = as_depthwise(&a);
-  run_both_ways(c, run_depthwise, &a, a.weights, guarded(c, s->depthwise_f32_scratch(&a.window)), s->depthwise_f32_tasks(&d));
+  run_both_ways(c, run, &a, a.weights, guarded(c, s->depthwise_f32_scratch(&a.window)), s->depthwise_f32_tasks(&d));
+}
+
+void test_cn_depthwise_f32(Case *c) {
+  size_t pad_end[3];
+  test_depthwise(c, run_depthwise_f32, pick_geometry(c, 0, 0, pad_end));
+}
+void test_cn_depthwise_f32_3x3s1(Case *c) {
+  size_t pad_end[3];
+  test_depthwise(c, run_depthwise_f32_3x3s1, pick_square(c, 3, 1, pad_end));
+}
+void test_cn_depthwise_f32_3x3s2(Case *c) {
+  size_t pad_end[3];
+  test_depthwise(c, run_depthwise_f32_3x3s2, pick_square(c, 3, 2, pad_end));
+}
+void test_cn_depthwise_f32_5x5s1(Case *c) {
+  size_t pad_end[3];
+  test_depthwise(c, run_depthwise_f32_5x5s1, pick_square(c, 5, 1, pad_end));
+}
+void test_cn_depthwise_f32_5x5s2(Case *c) {
+  size_t pad_end[3];
+  test_depthwise(c, run_depthwise_f32_5x5s2, pick_square(c, 5, 2, pad_end));
 }

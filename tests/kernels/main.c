@@ -28,6 +28,7 @@ static const struct {
   const char *name;
   void (*test)(Case *c);
 } kernels[] = {
+#define WINDOW(...)
 #define KERNEL(function, family, dtype, tile, file) {#function, test_##function},
 #include "kernels.def"
 };

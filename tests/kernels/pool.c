@@ -30,11 +30,12 @@ static double reference(const cn_pool_f32_args *a, size_t channel, const size_t 
   return a->flags & CN_POOL_AVERAGE ? sum / (double)(count ? count : 1) : most;
 }
 
-void test_cn_pool_f32(Case *c) {
+static void test_pool(Case *c, PoolRun *run, cn_window window, const size_t pad_end[3]) {
   const KernelSet *s = c->set;
   cn_pool_f32_args a = {.flags = pick(c, 2) ? CN_POOL_AVERAGE | (pick(c, 2) ? CN_POOL_INCLUDE_PAD : 0) : pick(c, 4) ? 0 : CN_POOL_SUM};
   cn_window *w = &a.window;
-  *w = pick_geometry(c, 0, 0, a.pad_end);
+  *w = window;
+  memcpy(a.pad_end, pad_end, sizeof a.pad_end);
   w->groups = 1 + pick(c, 5);
   const size_t pixels = cn_volume(w->out), ins = w->images * w->groups * cn_volume(w->in);
   const size_t outs = w->images * w->groups * pixels;
@@ -43,14 +44,30 @@ void test_cn_pool_f32(Case *c) {
   a.in = in;
   a.out = guarded(c, outs);
   const size_t tasks = s->pool_f32_tasks(&a), cut = pick(c, (uint32_t)tasks + 1);
-  s->pool_f32(&a, scratch, 0, tasks);
+  run(&a, scratch, 0, tasks);
   for (size_t i = 0; i < outs; i++) {
     const size_t p = i % pixels, o[3] = {p / w->out[2] / w->out[1], p / w->out[2] % w->out[1], p % w->out[2]};
     const double want = reference(&a, i / pixels, o);
     if (!close_enough(a.out[i], want, 1e-5)) fail(c, "%s place %zu is %g, not %g", c->kernel, i, (double)a.out[i], want);
   }
   memcpy(again, a.out, outs * sizeof(float));
-  s->pool_f32(&a, scratch, cut, tasks);
-  s->pool_f32(&a, scratch, 0, cut);
+  run(&a, scratch, cut, tasks);
+  run(&a, scratch, 0, cut);
   if (memcmp(again, a.out, outs * sizeof(float)) != 0) fail(c, "%s: the split of tasks changes the result", c->kernel);
+}
+
+void test_cn_pool_f32(Case *c) {
+  size_t pad_end[3];
+  const cn_window w = pick_geometry(c, 0, 0, pad_end);
+  test_pool(c, c->set->pool_f32, w, pad_end);
+}
+void test_cn_pool_f32_2x2s2(Case *c) {
+  size_t pad_end[3];
+  const cn_window w = pick_square(c, 2, 2, pad_end);
+  test_pool(c, c->set->pool_f32_2x2s2, w, pad_end);
+}
+void test_cn_pool_f32_3x3s2(Case *c) {
+  size_t pad_end[3];
+  const cn_window w = pick_square(c, 3, 2, pad_end);
+  test_pool(c, c->set->pool_f32_3x3s2, w, pad_end);
 }
