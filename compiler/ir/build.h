@@ -25,8 +25,8 @@ const Dim *bd_data_symbol(Builder *b, const char *what, int64_t lo, int64_t hi, 
 /* Integer content of v as expressions if known at compile time (constant or symbolic), else NULL. */
 const Dim *const *build_content(Builder *b, Value *v, size_t *ret_n);
 /* The elements of an integer tensor as dimensions lo..hi: its content, or new data symbols that a SYMBOLS node reads at run
- * time. E0306 when the number of elements is unknown or over 256. */
-const Dim *const *build_read_dims(Builder *b, Value *v, const char *what, int64_t lo, int64_t hi, size_t *ret_n);
+ * time, each at most its element of `bound` (NULL: none). E0306 when the number of elements is unknown or over 256. */
+const Dim *const *build_read_dims(Builder *b, Value *v, const char *what, int64_t lo, int64_t hi, const Dim *const *bound, size_t *ret_n);
 /* Same, all constants: copies into an array. False when not known or not constant. */
 bool build_const_ints(Builder *b, Value *v, const int64_t **ret, size_t *ret_n);
 /* Constant float scalar or vector (any float or integer type, as double). */

@@ -209,7 +209,7 @@ static Value *pad_known(Builder *b, Value *x, Type t, const Dim *const *lo, Valu
 Value *build_pad(Builder *b, Value *x, PadMode mode, const Dim *const *lo, const Dim *const *hi, Value *value) {
   if (!x) return NULL;
   DimCtx *c = b->ir->dims;
-  const Dim *dims[MAX_RANK];
+  const Dim *dims[MAX_RANK] = {NULL};
   bool crop = true;
   for (uint32_t i = 0; i < x->type.rank; i++) {
     dims[i] = dim_add(c, x->type.dims[i], dim_add(c, lo[i], hi[i]));

@@ -79,6 +79,7 @@ const Dim *const *build_content(Builder *b, Value *v, size_t *ret_n) {
   size_t n;
   if (!v || v->type.kind != TYPE_TENSOR || !build_small_count(v->type.rank, v->type.dims, CONTENT_MAX, &n)) return NULL;
   *ret_n = n;
+  if (n == 0 && !v->content && has_int_content(v->type.dtype)) v->content = NEW_ARRAY(b->ir->arena, const Dim *, 0);
   if (v->content || !v->data || !has_int_content(v->type.dtype)) return v->content;
   const Dim **c = NEW_ARRAY(b->ir->arena, const Dim *, n);
   for (size_t k = 0; k < n; k++) {
@@ -90,7 +91,8 @@ const Dim *const *build_content(Builder *b, Value *v, size_t *ret_n) {
   return c;
 }
 
-const Dim *const *build_read_dims(Builder *b, Value *v, const char *what, int64_t lo, int64_t hi, size_t *ret_n) {
+const Dim *const *build_read_dims(Builder *b, Value *v, const char *what, int64_t lo, int64_t hi, const Dim *const *bound,
+                                  size_t *ret_n) {
   size_t n;
   if (!v) return NULL;
   const Dim *const *known = build_content(b, v, ret_n);
@@ -100,7 +102,7 @@ const Dim *const *build_read_dims(Builder *b, Value *v, const char *what, int64_
     return NULL;
   }
   const Dim **symbols = NEW_ARRAY(b->ir->arena, const Dim *, n);
-  for (size_t k = 0; k < n; k++) symbols[k] = bd_data_symbol(b, what, lo, hi, NULL);
+  for (size_t k = 0; k < n; k++) symbols[k] = bd_data_symbol(b, what, lo, hi, bound ? bound[k] : NULL);
   SymbolsAttr *attr = NEW(b->ir->arena, SymbolsAttr);
   attr->symbols = symbols;
   (void)graph_add_node(b->graph, OP_SYMBOLS, &v, 1, NULL, 0, attr, b->place);

@@ -106,37 +106,39 @@ static Value *nearest_index(OpContext *c, const Resize *r, const ResizeAxis *ax)
   return emit(c, &x, ex_clamp_index(&x, v, ax), ax, 1, &ax->out);
 }
 
-/* Taps about a coordinate: floor(x) + start .. floor(x) + start + n - 1. */
-typedef struct Taps {
-  int64_t start, n;
-} Taps;
-
-/* Antialiasing widens the kernel by 1 / scale where that shrinks, so the scale must be known. */
-static bool resize_taps(OpContext *c, const Resize *r, const ResizeAxis *ax, Taps *ret) {
-  const double *scale, radius = r->mode == RESIZE_CUBIC ? 2 : 1;
+/* Taps about a coordinate: floor(x) + 1 - reach .. floor(x) + reach. Antialiasing widens the kernel by 1 / scale where that
+ * shrinks, so that the reach may be decided at run time. */
+static const Dim *resize_reach(OpContext *c, const Resize *r, const ResizeAxis *ax) {
+  Builder *b = &c->b;
+  const double radius = r->mode == RESIZE_CUBIC ? 2 : 1;
+  if (!r->antialias) return bd_const(b, (int64_t)radius);
+  Value *scale = build_fn2(b, SC_min, ax->operands[0], build_scalar_f(b, DT_f64, 1));
+  Value *reach = build_fn1(b, SC_ceil, build_fn2(b, SC_div, build_scalar_f(b, DT_f64, radius), scale));
   size_t n;
-  *ret = r->mode == RESIZE_CUBIC ? (Taps){-1, 4} : (Taps){0, 2};
-  if (!r->antialias) return true;
-  if (!build_const_floats(&c->b, ax->operands[0], &scale, &n)) return op_unsupported(c, "antialias with a scale that is computed at run time");
-  if (scale[0] >= 1) return true;
-  if (!(scale[0] > 1e-6)) return op_fail(c, DIAG_E0403, "the scale is %g", scale[0]);
-  int64_t reach = (int64_t)(radius / scale[0]);
-  if ((double)reach < radius / scale[0]) reach++;
-  *ret = (Taps){1 - reach, 2 * reach};
-  return true;
+  const Dim *const *d = build_read_dims(b, build_cast(b, reach, DT_s64, true), "reach", 1, INT16_MAX, NULL, &n);
+  if (d && d[0]->hi > INT16_MAX) {
+    (void)op_fail(c, DIAG_E0403, "the scale is too small");
+    return NULL;
+  }
+  return d ? d[0] : NULL;
 }
 
-static Value *tap_index(OpContext *c, const Resize *r, const ResizeAxis *ax, Taps taps, const Dim *const *dims) {
+/* floor(x) + 1 - reach */
+static uint32_t ex_first_tap(OpContext *c, Ex *x, uint32_t at, const Dim *reach) {
+  return ex_add(x, ex_floor(x, at), ex_dim(x, dim_sub(op_dims(c), op_dims(c)->one, reach)));
+}
+
+static Value *tap_index(OpContext *c, const Resize *r, const ResizeAxis *ax, const Dim *reach, const Dim *const *dims) {
   Ex x = {op_arena(c), {0}};
-  const uint32_t first = ex_add(&x, ex_floor(&x, ex_coord(&x, r, ax)), ex_c(&x, (double)taps.start));
+  const uint32_t first = ex_first_tap(c, &x, ex_coord(&x, r, ax), reach);
   return emit(c, &x, ex_clamp_index(&x, ex_add(&x, first, ex_index(&x, 1)), ax), ax, 2, dims);
 }
 
-static Value *tap_weight(OpContext *c, const Resize *r, const ResizeAxis *ax, Taps taps, const Dim *const *dims) {
+static Value *tap_weight(OpContext *c, const Resize *r, const ResizeAxis *ax, const Dim *reach, const Dim *const *dims) {
   Builder *b = &c->b;
   Ex x = {op_arena(c), {0}};
   const uint32_t at = ex_coord(&x, r, ax);
-  const uint32_t tap = ex_add(&x, ex_add(&x, ex_floor(&x, at), ex_c(&x, (double)taps.start)), ex_index(&x, 1));
+  const uint32_t tap = ex_add(&x, ex_first_tap(c, &x, at, reach), ex_index(&x, 1));
   uint32_t t = ex_sub(&x, tap, at);
   if (r->antialias) t = ex_mul(&x, t, ex2(&x, SC_min, expr_input(x.a, &x.e, 0, DT_f64), ex_c(&x, 1)));
   uint32_t w = r->mode == RESIZE_CUBIC ? ex_cubic(&x, t, (double)r->cubic_a) : ex_triangle(&x, t);
@@ -198,11 +200,11 @@ static Value *resize_axis(OpContext *c, const Resize *r, const ResizeAxis *ax, V
   if (r->mode == RESIZE_NEAREST) {
     x = gather_axis(c, x, axis, nearest_index(c, r, ax));
   } else {
-    Taps taps;
-    if (!resize_taps(c, r, ax, &taps)) return NULL;
-    const Dim *const dims[] = {ax->out, bd_const(b, taps.n)};
-    Value *weights = build_cast(b, tap_weight(c, r, ax, taps, dims), t, true);
-    x = build_fn2(b, SC_mul, gather_axis(c, x, axis, tap_index(c, r, ax, taps, dims)), placed(c, weights, axis, rank + 1));
+    const Dim *reach = resize_reach(c, r, ax);
+    if (!reach) return NULL;
+    const Dim *const dims[] = {ax->out, dim_mulc(op_dims(c), reach, 2)};
+    Value *weights = build_cast(b, tap_weight(c, r, ax, reach, dims), t, true);
+    x = build_fn2(b, SC_mul, gather_axis(c, x, axis, tap_index(c, r, ax, reach, dims)), placed(c, weights, axis, rank + 1));
     x = build_reduce(b, REDUCE_SUM, x, 1u << (axis + 1), false);
   }
   if (r->coord != COORD_CROP || !x) return x;
@@ -257,7 +259,7 @@ static bool sizes_from_scales(OpContext *c, Value *scales, const Dim *const *in,
   if (exact) return true;
   Value *real = build_fn2(b, SC_mul, scales, build_cast(b, build_dims(b, in, n), DT_f64, true));
   Value *sizes = build_cast(b, build_fn1(b, SC_floor, real), DT_s64, true);
-  const Dim *const *d = build_read_dims(b, sizes, "size", 0, INT32_MAX, &n_known);
+  const Dim *const *d = build_read_dims(b, sizes, "size", 0, INT32_MAX, NULL, &n_known);
   for (size_t k = 0; d && k < n; k++) ret[k] = d[k];
   return d != NULL;
 }
@@ -274,7 +276,7 @@ static bool keep_aspect(OpContext *c, const Dim *const *in, size_t n, Value **sc
   *scales = build_expand(b, one, 1, &len);
   Value *real = build_fn2(b, SC_add, build_fn2(b, SC_mul, *scales, build_cast(b, build_dims(b, in, n), DT_f64, true)), build_scalar_f(b, DT_f64, 0.5));
   size_t n_read;
-  const Dim *const *d = build_read_dims(b, build_cast(b, build_fn1(b, SC_floor, real), DT_s64, true), "size", 0, INT32_MAX, &n_read);
+  const Dim *const *d = build_read_dims(b, build_cast(b, build_fn1(b, SC_floor, real), DT_s64, true), "size", 0, INT32_MAX, NULL, &n_read);
   for (size_t k = 0; d && k < n; k++) out[k] = d[k];
   return d != NULL;
 }
@@ -298,7 +300,7 @@ static bool resize(OpContext *c, const Resize *r, const uint32_t *axes, size_t n
   for (size_t k = 0; k < n; k++) in[k] = x->type.dims[axes[k]];
   if (!vector_of(c, sizes ? sizes : scales, n, sizes ? "sizes" : "scales")) return false;
   if (sizes) {
-    const Dim *const *d = build_read_dims(b, sizes, "size", 0, INT32_MAX, &n_read);
+    const Dim *const *d = build_read_dims(b, sizes, "size", 0, INT32_MAX, NULL, &n_read);
     if (!d) return false;
     memcpy(out, d, n * sizeof *out);
     scales = build_fn2(b, SC_div, build_cast(b, build_dims(b, out, n), DT_f64, true), build_cast(b, build_dims(b, in, n), DT_f64, true));

@@ -32,7 +32,7 @@ static const Dim *const *reshape_wanted(OpContext *c, Value *x, bool allow_zero,
   if (known) return known;
   int64_t n;
   if (dim_is_const(shape->type.dims[0], &n) && n <= MAX_RANK) shape = reshape_resolve(c, x, shape, (size_t)n, allow_zero);
-  return build_read_dims(b, shape, "shape", 0, INT32_MAX, ret_n);
+  return build_read_dims(b, shape, "shape", 0, INT32_MAX, NULL, ret_n);
 }
 
 bool import_reshape(OpContext *c) {
@@ -77,8 +77,23 @@ bool import_flatten(OpContext *c) {
 }
 
 /* ---- Squeeze, Unsqueeze ---- */
+static bool squeeze_at_run_time(OpContext *c) {
+  Builder *b = &c->b;
+  const uint32_t rank = op_rank(c, 0);
+  uint32_t n;
+  size_t n_read;
+  Value *flags = op_axes_flags(c, op_in(c, 1), rank, &n);
+  if (!flags) return false;
+  Value *kept = op_unflagged(c, build_dims(b, op_in(c, 0)->type.dims, rank), flags, rank, n);
+  const Dim *const *dims = build_read_dims(b, kept, "size", 0, INT32_MAX, NULL, &n_read);
+  return dims && op_give(c, 0, build_reshape(b, op_in(c, 0), rank - n, dims));
+}
+
 bool import_squeeze(OpContext *c) {
   const Value *x = op_in(c, 0);
+  size_t n_axes;
+  const int64_t *axes;
+  if (op_in(c, 1) && !build_const_ints(&c->b, op_in(c, 1), &axes, &n_axes)) return squeeze_at_run_time(c);
   uint32_t mask = 0;
   bool given;
   if (!op_axes_mask(c, "axes", 1, x->type.rank, &mask, &given)) return false;
@@ -93,10 +108,35 @@ bool import_squeeze(OpContext *c) {
   return op_give(c, 0, build_squeeze(&c->b, op_in(c, 0), mask));
 }
 
+/* Output axis k is 1 where it is named, else the next dimension of the input. */
+static bool unsqueeze_at_run_time(OpContext *c) {
+  Builder *b = &c->b;
+  int64_t added;
+  uint32_t n;
+  size_t n_read;
+  const Value *axes = op_in(c, 1);
+  if (axes->type.rank != 1 || !dim_is_const(axes->type.dims[0], &added) || added + op_rank(c, 0) > MAX_RANK)
+    return op_unsupported(c, "with axes of shape %s", op_shape(c, 1));
+  const uint32_t rank = op_rank(c, 0) + (uint32_t)added;
+  Value *flags = op_axes_flags(c, op_in(c, 1), rank, &n), *one = build_scalar_i(b, DT_s64, 1);
+  Value *kept = build_fn2(b, SC_sub, one, flags), *before = build_scan(b, SC_add, kept, 0, true, false);
+  const Dim *own[MAX_RANK + 1];
+  for (uint32_t i = 0; i < op_rank(c, 0); i++) own[i] = op_dim(c, 0, i);
+  own[op_rank(c, 0)] = op_dims(c)->one; /* read behind the last one, not used */
+  const Dim *const len = bd_const(b, rank);
+  const Affine place = build_affine_coord(b, 1, 0);
+  const GatherAxis axis = {.indirect = true, .operand = 1, .place = &place};
+  Value *const in[] = {build_dims(b, own, op_rank(c, 0) + 1), before};
+  Value *sizes = build_fn3(b, SC_select, build_fn2(b, SC_eq, flags, one), one, build_gather(b, in, 2, 1, &len, &axis));
+  const Dim *const *dims = build_read_dims(b, sizes, "size", 0, INT32_MAX, NULL, &n_read);
+  return dims && op_give(c, 0, build_reshape(b, op_in(c, 0), rank, dims));
+}
+
 bool import_unsqueeze(OpContext *c) {
   const int64_t *axes;
   size_t n;
   bool given;
+  if (op_in(c, 1) && !build_const_ints(&c->b, op_in(c, 1), &axes, &n)) return unsqueeze_at_run_time(c);
   if (!op_int_list(c, "axes", 1, &axes, &n, &given)) return false;
   if (!given) return op_fail(c, DIAG_E0304, "attribute 'axes' is missing");
   if (op_rank(c, 0) + n > MAX_RANK) return op_unsupported(c, "a result of rank %zu (at most %d)", op_rank(c, 0) + n, MAX_RANK);
@@ -146,7 +186,7 @@ bool import_expand(OpContext *c) {
   if (!op_rank_in(c, 1, 1, 1)) return false;
   if (!build_content(b, shape, &n) && dim_is_const(shape->type.dims[0], &len) && len <= MAX_RANK)
     shape = expand_resolve(c, x, shape, (size_t)len);
-  const Dim *const *want = build_read_dims(b, shape, "shape", 0, INT32_MAX, &n);
+  const Dim *const *want = build_read_dims(b, shape, "shape", 0, INT32_MAX, NULL, &n);
   if (!want) return false;
   const uint32_t rank = n > x->type.rank ? (uint32_t)n : x->type.rank;
   if (rank > MAX_RANK) return op_unsupported(c, "a result of rank %u (at most %d)", rank, MAX_RANK);
@@ -198,7 +238,7 @@ bool import_tile(OpContext *c) {
   const Dim *repeats[MAX_RANK];
   if (c->row->until < 6) return tile_v1(c, repeats) && op_give(c, 0, tile(c, op_in(c, 0), repeats));
   size_t n;
-  const Dim *const *want = build_read_dims(&c->b, op_in(c, 1), "repeats", 0, INT32_MAX, &n);
+  const Dim *const *want = build_read_dims(&c->b, op_in(c, 1), "repeats", 0, INT32_MAX, NULL, &n);
   if (!want) return false;
   if (n != op_rank(c, 0)) return op_fail(c, DIAG_E0402, "%zu repeats for shape %s", n, op_shape(c, 0));
   for (size_t i = 0; i < n; i++) {

@@ -44,11 +44,7 @@ static bool slice_at_run_time(OpContext *c, const SliceArgs *a) {
     if (!given[k]) continue;
     int64_t order[MAX_RANK];
     for (size_t i = 0; i < a->n && i < MAX_RANK; i++) order[i] = (int64_t)i;
-    Value *axes = a->axes ? a->axes : build_ints(b, order, a->n);
-    const Affine place = build_affine_coord(b, 1, 0);
-    const GatherAxis axis = {.indirect = true, .operand = 2, .place = &place};
-    Value *const in[] = {full[k], build_cast(b, given[k], DT_s64, true), axes};
-    full[k] = build_scatter(b, SCATTER_SET, in, 3, &axis);
+    full[k] = op_scatter_vector(c, full[k], build_cast(b, given[k], DT_s64, true), a->axes ? a->axes : build_ints(b, order, a->n));
   }
   Value *size = build_dims(b, x->type.dims, rank), *zero = build_scalar_i(b, DT_s64, 0), *one = build_scalar_i(b, DT_s64, 1);
   Value *step = full[2], *forward = build_fn2(b, SC_gt, step, zero);
@@ -64,9 +60,9 @@ static bool slice_at_run_time(OpContext *c, const SliceArgs *a) {
   Value *count = build_fn2(b, SC_div, build_fn2(b, SC_sub, build_fn2(b, SC_add, span, stride), one), stride);
   count = build_fn2(b, SC_max, count, zero);
   size_t n;
-  const Dim *const *s = build_read_dims(b, bound[0], "start", -1, INT32_MAX, &n);
-  const Dim *const *k = build_read_dims(b, count, "count", 0, INT32_MAX, &n);
-  const Dim *const *st = build_read_dims(b, step, "step", INT32_MIN, INT32_MAX, &n);
+  const Dim *const *s = build_read_dims(b, bound[0], "start", -1, INT32_MAX, NULL, &n);
+  const Dim *const *k = build_read_dims(b, count, "count", 0, INT32_MAX, x->type.dims, &n);
+  const Dim *const *st = build_read_dims(b, step, "step", INT32_MIN, INT32_MAX, NULL, &n);
   if (!s || !k || !st) return false;
   for (uint32_t i = 0; i < rank; i++) x = build_slice(b, x, i, s[i], k[i], st[i]);
   return op_give(c, 0, x);
@@ -146,7 +142,7 @@ bool import_split(OpContext *c) {
     const int64_t *v = op_ints(c, "split", &n);
     sizes = build_content(b, build_ints(b, v, n), &n);
   } else if (op_in(c, 1)) {
-    sizes = build_read_dims(b, op_in(c, 1), "split", 0, INT32_MAX, &n);
+    sizes = build_read_dims(b, op_in(c, 1), "split", 0, INT32_MAX, NULL, &n);
     if (!sizes) return false;
   }
   if (!sizes) {
@@ -185,11 +181,27 @@ static bool pad_mode(OpContext *c, PadMode *ret) {
 }
 
 /* Pads as dimensions: attribute `pads` (`paddings` in version 1) or input 1; starts, then ends, of the chosen axes. */
-static const Dim *const *pad_amounts(OpContext *c, size_t *ret_n) {
+static const Dim *const *pad_amounts(OpContext *c, Value *pads, size_t *ret_n) {
   const char *name = c->row->until < 2 ? "paddings" : "pads";
-  if (c->row->since >= 11) return build_read_dims(&c->b, op_in(c, 1), "pads", INT32_MIN, INT32_MAX, ret_n);
+  if (c->row->since >= 11) return build_read_dims(&c->b, pads, "pads", INT32_MIN, INT32_MAX, NULL, ret_n);
   const int64_t *v = op_ints(c, name, ret_n);
   return build_content(&c->b, build_ints(&c->b, v, *ret_n), ret_n);
+}
+
+/* Pads of axes that only data decides, as those of all axes. */
+static Value *pad_everywhere(OpContext *c, Value *pads, Value *axes, uint32_t rank) {
+  Builder *b = &c->b;
+  int64_t n, zeros[2 * MAX_RANK] = {0};
+  if (axes->type.rank != 1 || !dim_is_const(axes->type.dims[0], &n) || !ir_require_eq(b->ir, pads->type.dims[0], bd_const(b, 2 * n))) {
+    (void)op_fail(c, DIAG_E0402, "pads and axes do not fit together");
+    return NULL;
+  }
+  Value *sides[2];
+  for (int k = 0; k < 2; k++) {
+    Value *part = build_slice(b, pads, 0, bd_const(b, k * n), bd_const(b, n), op_dims(c)->one);
+    sides[k] = op_scatter_vector(c, build_ints(b, zeros, rank), part, axes);
+  }
+  return build_concat(b, sides, 2, 0);
 }
 
 bool import_pad(OpContext *c) {
@@ -200,9 +212,11 @@ bool import_pad(OpContext *c) {
   size_t n, n_axes = rank;
   PadMode mode;
   if (!pad_mode(c, &mode)) return false;
-  const Dim *const *pads = pad_amounts(c, &n);
+  Value *amounts = op_in(c, 1);
+  if (amounts && !op_rank_in(c, 1, 1, 1)) return false;
+  if (op_in(c, 3) && !build_const_ints(b, op_in(c, 3), &axes, &n_axes) && !(amounts = pad_everywhere(c, amounts, op_in(c, 3), rank))) return false;
+  const Dim *const *pads = pad_amounts(c, amounts, &n);
   if (!pads) return false;
-  if (op_in(c, 3) && !build_const_ints(b, op_in(c, 3), &axes, &n_axes)) return op_unsupported(c, "with axes computed at run time");
   if (n != 2 * n_axes) return op_fail(c, DIAG_E0402, "%zu pads for %zu axes of shape %s", n, n_axes, op_shape(c, 0));
   for (uint32_t i = 0; i < rank; i++) lo[i] = hi[i] = op_dims(c)->zero;
   for (size_t k = 0; k < n_axes; k++) {

@@ -42,6 +42,38 @@ Value *op_scalar_like(OpContext *c, const Value *v, double x) {
   return dtype_is_float(v->type.dtype) ? build_scalar_f(&c->b, v->type.dtype, x) : build_scalar_i(&c->b, v->type.dtype, (int64_t)x);
 }
 
+/* ---- axes that only data decides ---- */
+Value *op_scatter_vector(OpContext *c, Value *v, Value *updates, Value *index) {
+  const Affine place = build_affine_coord(&c->b, 1, 0);
+  const GatherAxis axis = {.indirect = true, .operand = 2, .place = &place};
+  Value *const in[] = {v, updates, index};
+  return build_scatter(&c->b, SCATTER_SET, in, 3, &axis);
+}
+
+Value *op_axes_flags(OpContext *c, Value *axes, uint32_t rank, uint32_t *ret_n) {
+  int64_t n, values[MAX_RANK] = {0};
+  if (axes->type.rank != 1 || !dim_is_const(axes->type.dims[0], &n) || n > rank) {
+    (void)op_fail(c, DIAG_E0402, "axes of shape %s for rank %u", build_shape_text(&c->b, axes), rank);
+    return NULL;
+  }
+  *ret_n = (uint32_t)n;
+  Value *none = build_ints(&c->b, values, rank);
+  for (int64_t i = 0; i < n; i++) values[i] = 1;
+  return op_scatter_vector(c, none, build_ints(&c->b, values, (size_t)n), axes);
+}
+
+Value *op_unflagged(OpContext *c, Value *v, Value *flags, uint32_t rank, uint32_t n_flagged) {
+  Builder *b = &c->b;
+  const int64_t zeros[MAX_RANK + 1] = {0};
+  const uint32_t n = rank - n_flagged;
+  Value *one = build_scalar_i(b, DT_s64, 1);
+  Value *before = build_scan(b, SC_add, build_fn2(b, SC_sub, one, flags), 0, true, false);
+  /* flagged ones all go behind the end */
+  Value *place = build_fn3(b, SC_select, build_fn2(b, SC_eq, flags, one), build_scalar_i(b, DT_s64, n), before);
+  Value *all = op_scatter_vector(c, build_ints(b, zeros, n + 1), v, place);
+  return build_slice(b, all, 0, op_dims(c)->zero, bd_const(b, n), op_dims(c)->one);
+}
+
 /* ---- windows ---- */
 static bool window_ints(OpContext *c, const char *name, uint32_t n, int64_t min, int64_t absent, int64_t *ret) {
   size_t count;

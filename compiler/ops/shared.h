@@ -36,6 +36,13 @@ static inline uint32_t axes_from(uint32_t first, uint32_t rank) { return first >
 /* Scalar constant of v's element type. */
 Value *op_scalar_like(OpContext *c, const Value *v, double x);
 
+/* A vector with elements `updates` at places `index` (wrapped once if negative, checked). */
+Value *op_scatter_vector(OpContext *c, Value *v, Value *updates, Value *index);
+/* Axes that only data decides, as s64 [rank]: 1 where the vector of *ret_n axes names one, else 0. */
+Value *op_axes_flags(OpContext *c, Value *axes, uint32_t rank, uint32_t *ret_n);
+/* A vector of `rank - n_flagged` elements: those of `v` (s64 [rank]) whose flag is 0, in order. */
+Value *op_unflagged(OpContext *c, Value *v, Value *flags, uint32_t rank, uint32_t n_flagged);
+
 /* Sliding windows: attributes kernel_shape, strides, dilations, pads, auto_pad of convolution and pooling. */
 typedef struct Window {
   uint32_t n;
