@@ -59,9 +59,11 @@ void dimc_print(StrBuf *b, const Dim *d, const Str *names, bool operand) {
 }
 
 static void checked_term(StrBuf *b, const DimTerm *t, const Str *names) {
-  for (uint32_t i = 0; i < t->n_factors; i++) sb_puts(b, "cn_dim_mul_checked(");
-  dimc_const(b, t->coef);
-  for (uint32_t i = 0; i < t->n_factors; i++) {
+  const uint32_t first = t->coef == 1 && t->n_factors > 0 ? 1 : 0; /* what the product starts from: a factor, or the coefficient */
+  for (uint32_t i = first; i < t->n_factors; i++) sb_puts(b, "cn_dim_mul_checked(");
+  if (first) dimc_print_checked(b, t->factors[0], names);
+  else dimc_const(b, t->coef);
+  for (uint32_t i = first; i < t->n_factors; i++) {
     sb_puts(b, ", ");
     dimc_print_checked(b, t->factors[i], names);
     sb_puts(b, ", &bad)");

@@ -8,6 +8,7 @@ bool emit_nest(EmitCtx *c, const Step *s);
 bool emit_contract(EmitCtx *c, const Step *s);
 bool emit_conv(EmitCtx *c, const Step *s);
 bool emit_pool(EmitCtx *c, const Step *s);
+bool emit_extern(EmitCtx *c, const Step *s);
 
 /* Read-only pointer parameters of a step function, x0, x1 ..., one a tensor. */
 typedef struct EmitParams {

@@ -173,6 +173,42 @@ static void make_scalar(Maker *m, const Options *o) {
   add_step(m, STR("m w in"), x, NO_TENSOR, add_output(m, STR("out"), DT_f64, 0, none));
 }
 
+/* A custom operator that decides a size (positive elements of x, the count of which is also an element of a tensor), with
+ * an attribute of each kind, an absent input, and a step over what it left. */
+static void make_extern(Maker *m, const Options *o) {
+  (void)o;
+  static const int64_t ints[] = {INT64_MIN, -1, 3};
+  static const float floats[] = {0.5f, -1e30f};
+  static const Str strings[] = {{"a\"b", 3}, {"", 0}};
+  static const ExternAttrValue attrs[] = {{.name = {"int", 3}, .kind = EXTERN_INT, .i = -7},
+                                          {.name = {"float", 5}, .kind = EXTERN_FLOAT, .f = 0.25f},
+                                          {.name = {"string", 6}, .kind = EXTERN_STRING, .s = {"text", 4}},
+                                          {.name = {"ints", 4}, .kind = EXTERN_INTS, .n = 3, .ints = ints},
+                                          {.name = {"floats", 6}, .kind = EXTERN_FLOATS, .n = 2, .floats = floats},
+                                          {.name = {"strings", 7}, .kind = EXTERN_STRINGS, .n = 2, .strings = strings},
+                                          {.name = {"none", 4}, .kind = EXTERN_INTS, .n = 0}};
+  DimCtx *c = m->ir->dims;
+  const Dim **dims = NEW_ARRAY(m->a, const Dim *, 1), **some = NEW_ARRAY(m->a, const Dim *, 1);
+  dims[0] = dim_symbol(c, STR("n"), 1, 100, DIM_FROM_INPUT);
+  some[0] = dim_symbol(c, STR("found"), 0, INT64_MAX, DIM_FROM_DATA);
+  dim_symbol_set_bound(some[0], dims[0]);
+  uint32_t x = add_input(m, STR("x"), DT_f32, 1, dims), kept = add_output(m, STR("kept"), DT_f32, 1, some);
+  uint32_t copy = add_output(m, STR("copy"), DT_f32, 1, some), scratch = add_temporary(m, STR("s"), DT_u8, 1, dims);
+  uint32_t *operands = NEW_ARRAY(m->a, uint32_t, 3);
+  operands[0] = x;
+  operands[1] = NO_TENSOR;
+  operands[2] = kept;
+  SymbolDef *def = NEW(m->a, SymbolDef);
+  *def = (SymbolDef){some[0], 0, 0};
+  ExternStep *e = NEW(m->a, ExternStep);
+  *e = (ExternStep){.attr = {.symbol = STR("keep_positive"), .custom = true, .attrs = attrs,
+                             .n_attrs = sizeof attrs / sizeof *attrs}, .defs = def, .n_defs = 1};
+  Step s = {.kind = STEP_EXTERN, .n_in = 2, .in = operands, .n_out = 1, .out = operands + 2, .scratch = scratch, .attr = e,
+            .src = {.has_node = true, .node_name = STR("keep"), .op_type = STR("KeepPositive")}};
+  vec_push(m->a, m->p->main.steps, s);
+  add_step(m, STR("copy"), kept, NO_TENSOR, copy);
+}
+
 static bool option(Options *o, const char *arg) {
   static const struct {
     const char *text;
@@ -197,7 +233,8 @@ static int make(Arena *a, const Options *o) {
     const char *name;
     void (*make)(Maker *m, const Options *o);
   } cases[] = {{"static", make_static}, {"dynamic", make_dynamic}, {"bounded", make_bounded}, {"hostile", make_hostile},
-               {"strings", make_strings}, {"scalar", make_scalar}};
+               {"strings", make_strings}, {"scalar", make_scalar},
+               {"extern", make_extern}};
   Diags d = {.arena = a};
   Maker m = {.a = a, .d = &d, .ir = ir_new(a, &d), .p = NEW(a, Program)};
   *m.p = (Program){.arena = a, .ir = m.ir, .dims = m.ir->dims, .arena_bytes = m.ir->dims->zero};
