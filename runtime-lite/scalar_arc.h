@@ -26,36 +26,38 @@ static inline double cn_asin_poly_f64(double z) {
 /* Beyond 1/2: asin(x) = pi/2 - 2 asin(sqrt((1 - x) / 2)). */
 static inline double cn_asin_f64(double x) {
   const double a = cn_abs_f64(x);
-  const double z = a < 0.5 ? a * a : 0.5 * (1.0 - a);
+  const double z = cn_pick_f64(a < 0.5, a * a, 0.5 * (1.0 - a));
   const double p = z * cn_asin_poly_f64(z);
   const double s = cn_sqrt_f64(z);
   const double h = cn_from_bits_f64(cn_bits_f64(s) & UINT64_C(0xffffffff00000000)), c = (z - h * h) / (s + h);
   const double large = 0x1.921fb54442d18p-1 - ((2.0 * s * p - (0x1.1a62633145c07p-54 - 2.0 * c)) - (0x1.921fb54442d18p-1 - 2.0 * h));
-  return a < 0.5 ? x + x * p : a < 1.0 ? cn_copysign_f64(large, x) : a == 1.0 ? cn_copysign_f64(0x1.921fb54442d18p+0, x) : cn_nan_f64();
+  const double edge = cn_pick_f64(a == 1.0, cn_copysign_f64(0x1.921fb54442d18p+0, x), cn_nan_f64());
+  return cn_pick_f64(a < 0.5, x + x * p, cn_pick_f64(a < 1.0, cn_copysign_f64(large, x), edge));
 }
 
 static inline double cn_acos_f64(double x) {
   const double a = cn_abs_f64(x);
-  const double z = a < 0.5 ? a * a : 0.5 * (1.0 - a);
+  const double z = cn_pick_f64(a < 0.5, a * a, 0.5 * (1.0 - a));
   const double p = z * cn_asin_poly_f64(z);
   const double s = cn_sqrt_f64(z);
   const double h = cn_from_bits_f64(cn_bits_f64(s) & UINT64_C(0xffffffff00000000));
-  const double c = s + h > 0.0 ? (z - h * h) / (s + h) : 0.0;
+  const double c = (z - h * h) / (s + h + 0x1p-1000); /* 0 for z = 0 */
   const double middle = 0x1.921fb54442d18p+0 - (x - (0x1.1a62633145c07p-54 - x * p));
   const double right = 2.0 * (h + (c + s * p));
   const double left = 0x1.921fb54442d18p+1 - 2.0 * (s + (s * p - 0x1.1a62633145c07p-54));
-  return a < 0.5 ? middle : a <= 1.0 ? (x < 0.0 ? left : right) : cn_nan_f64();
+  const double outer = cn_pick_f64(x < 0.0, left, right);
+  return cn_pick_f64(a < 0.5, middle, cn_pick_f64(a <= 1.0, outer, cn_nan_f64()));
 }
 
 /* Reduced to |t| <= tan(pi/8) by atan(x) = pi/4 + atan((x - 1) / (x + 1)) and pi/2 - atan(1 / x). */
 static inline double cn_atan_f64(double x) {
   const double a = cn_abs_f64(x);
-  const int far = a > 0x1.3504f333f9de6p+1, mid = a > 0x1.a827999fcef32p-2;
-  const double b = a < 0x1p60 ? a : 0x1p60;
-  const double n = far ? -1.0 : mid ? b - 1.0 : b;
-  const double d = far ? b : mid ? b + 1.0 : 1.0;
-  const double high = far ? 0x1.921fb54442d18p+0 : mid ? 0x1.921fb54442d18p-1 : 0.0;
-  const double low = far ? 0x1.1a62633145c07p-54 : mid ? 0x1.1a62633145c07p-55 : 0.0;
+  const int far = a > 0x1.3504f333f9de6p+1, mid = a > 0x1.a827999fcef32p-2; /* also when far */
+  const double b = cn_min_f64(a, 0x1p60);
+  const double n = cn_pick_f64(far, -1.0, b - cn_pick_f64(mid, 1.0, 0.0));
+  const double d = cn_pick_f64(mid, b, 0.0) + cn_pick_f64(far, 0.0, 1.0);
+  const double high = cn_pick_f64(far, 0x1.921fb54442d18p+0, cn_pick_f64(mid, 0x1.921fb54442d18p-1, 0.0));
+  const double low = high * 0x1.678afae35cdd1p-55; /* what high lacks of pi/4 or pi/2 */
   const double t = n / d, z = t * t;
   double p = 0x1.ef026b6076cfdp-7;
   p = p * z - 0x1.11a81fd8c0c1ap-5;
@@ -70,17 +72,17 @@ static inline double cn_atan_f64(double x) {
   p = p * z + 0x1.9999999999781p-3;
   p = p * z - 0x1.5555555555555p-2;
   const double y = high + (t + (t * z * p + low));
-  return x == x ? cn_copysign_f64(y, x) : x;
+  return cn_copysign_f64(y, x);
 }
 
 /* Angle of the point (x, y). */
 static inline double cn_atan2_f64(double y, double x) {
   const double ax = cn_abs_f64(x), ay = cn_abs_f64(y);
-  const double q = ax == ay ? (ax == 0.0 ? 0.0 : 1.0) : ay / ax;
+  const double q = cn_pick_f64(ax == ay, cn_pick_f64(ax == 0.0, 0.0, 1.0), ay / ax);
   const double a = cn_atan_f64(q);
   const int left = (cn_bits_f64(x) >> 63) != 0;
-  const double t = left ? 0x1.921fb54442d18p+1 - (a - 0x1.1a62633145c07p-53) : a;
-  return x == x && y == y ? cn_copysign_f64(t, y) : cn_nan_f64();
+  const double t = cn_pick_f64(left, 0x1.921fb54442d18p+1 - (a - 0x1.1a62633145c07p-53), a);
+  return cn_pick_f64((x == x) & (y == y), cn_copysign_f64(t, y), cn_nan_f64());
 }
 
 #endif

@@ -139,9 +139,9 @@ static inline uint8_t cn_ge_u64(uint64_t a, uint64_t b) { return a >= b; }
 static inline uint8_t cn_ge_b1(uint8_t a, uint8_t b) { return a >= b; }
 
 /* ONNX Where. */
-static inline float cn_select_f32(uint8_t c, float a, float b) { return c ? a : b; }
+static inline float cn_select_f32(uint8_t c, float a, float b) { return cn_pick_f32(c != 0, a, b); }
 
-static inline double cn_select_f64(uint8_t c, double a, double b) { return c ? a : b; }
+static inline double cn_select_f64(uint8_t c, double a, double b) { return cn_pick_f64(c != 0, a, b); }
 
 static inline int8_t cn_select_s8(uint8_t c, int8_t a, int8_t b) { return c ? a : b; }
 

@@ -3,6 +3,7 @@
 #ifndef CN_SCALAR_EXP_H
 #define CN_SCALAR_EXP_H
 
+#include "base.h"
 #include <stdint.h>
 
 /* r = x - k ln 2, |r| <= ln 2 / 2, for |x| < 2000; *ret_low is what rounding r left. */
@@ -34,30 +35,51 @@ static inline double cn_exp_poly_f64(double r) {
 
 /* e^x 2^scale, -1 <= scale <= 1 */
 static inline double cn_exp_scaled_f64(double x, double scale) {
-  const double low = x > -750.0 ? x : -750.0;
-  const double in = low < 712.0 ? low : 712.0;
+  const double in = cn_clip_f64(x, -750.0, 712.0);
   double k, c;
   const double r = cn_exp_reduce_f64(in, &k, &c);
   const double y = 1.0 + (r + (c + r * r * cn_exp_poly_f64(r)));
-  const double e = cn_scale_f64(y, k + scale);
-  return x == x ? e : x;
+  return cn_scale_f64(y, k + scale);
 }
 
 static inline double cn_exp_f64(double x) { return cn_exp_scaled_f64(x, 0.0); }
 
 /* e^x - 1 = 2^k ((1 - 2^-k) + (e^r - 1)) */
 static inline double cn_expm1_f64(double x) {
-  const double low = x > -50.0 ? x : -50.0;
-  const double in = low < 712.0 ? low : 712.0;
+  const double in = cn_clip_f64(x, -50.0, 712.0);
   double k, c;
   const double r = cn_exp_reduce_f64(in, &k, &c);
   const double q = c + (r * c + r * r * cn_exp_poly_f64(r));
-  const double s = cn_pow2_f64(k < 80.0 ? -k : -80.0);
+  const double s = cn_pow2_f64(-cn_min_f64(k, 80.0));
   const double t = 1.0 - s;
   const double sum = t + r; /* |t| >= |r| or t is 0 */
   const double y = sum + (((t - sum) + r) + q);
-  const double e = cn_scale_f64(y, k);
-  return x == x ? (x == 0.0 ? x : e) : x;
+  return cn_pick_f64(x == 0.0, x, cn_scale_f64(y, k));
+}
+
+/* x = k ln 2 + high - *ret_low with |high| <= 0.35, for |x| < 120; high is exact. A NaN stays one in all three. */
+CN_INLINE float cn_exp_reduce_f32(float x, float *ret_k, float *ret_low) {
+  const float k = cn_rint_small_f32(x * 0x1.715476p+0f);
+  *ret_k = k;
+  *ret_low = k * 0x1.7f7d1cp-20f;
+  return x - k * 0x1.62e4p-1f; /* 15 bits: the product is exact */
+}
+
+/* (e^r - 1 - r) / r^2, minimax on |r| <= ln 2 / 2, weighted by e^r */
+CN_INLINE float cn_exp_poly_f32(float r) {
+  float p = 0x1.6a21d6p-10f;
+  p = p * r + 0x1.123b0ep-7f;
+  p = p * r + 0x1.5558dp-5f;
+  p = p * r + 0x1.55549p-3f;
+  p = p * r + 0x1.fffffcp-2f;
+  return p;
+}
+
+CN_INLINE float cn_exp_f32(float x) {
+  float k, low;
+  const float high = cn_exp_reduce_f32(cn_clip_f32(x, -104.0f, 89.0f), &k, &low);
+  const float r = high - low;
+  return cn_scale_f32(1.0f + (high + (r * r * cn_exp_poly_f32(r) - low)), k);
 }
 
 #endif

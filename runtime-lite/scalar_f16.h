@@ -3,48 +3,55 @@
 #ifndef CN_SCALAR_F16_H
 #define CN_SCALAR_F16_H
 
+#include "base.h"
 #include <stdint.h>
+
+/* c ? a : b with c 0 or 1, without a branch */
+CN_INLINE uint32_t cn_pick_u32(int c, uint32_t a, uint32_t b) {
+  const uint32_t m = 0 - (uint32_t)c;
+  return (a & m) | (b & ~m);
+}
 
 /* |x|, given by its bits, rounded to nearest even to a format of `m` stored significand bits and exponent bias `bias`: its
  * code without a sign, as if the exponent had no end (the caller handles overflow and NaN). */
-static inline uint32_t cn_narrow_f32(uint32_t ax, uint32_t m, uint32_t bias) {
+CN_INLINE uint32_t cn_narrow_f32(uint32_t ax, uint32_t m, uint32_t bias) {
   const uint32_t drop = 23 - m;
   const uint32_t normal = (ax - ((127 - bias) << 23) + (((uint32_t)1 << (drop - 1)) - 1) + ((ax >> drop) & 1)) >> drop;
   const uint32_t magic = (151 - bias - m) << 23; /* its last place is the format's smallest subnormal */
   const uint32_t subnormal = cn_bits_f32(cn_from_bits_f32(ax) + cn_from_bits_f32(magic)) - magic;
-  return ax < ((128 - bias) << 23) ? subnormal : normal;
+  return cn_pick_u32(ax < ((128 - bias) << 23), subnormal, normal);
 }
 
 /* The value of such a code, infinities and NaN apart. */
-static inline float cn_widen_f32(uint32_t code, uint32_t m, uint32_t bias) {
+CN_INLINE float cn_widen_f32(uint32_t code, uint32_t m, uint32_t bias) {
   const float normal = cn_from_bits_f32((code << (23 - m)) + ((127 - bias) << 23));
   const float subnormal = (float)(int32_t)code * cn_from_bits_f32((128 - bias - m) << 23);
-  return code >> m ? normal : subnormal;
+  return cn_pick_f32(code >> m != 0, normal, subnormal);
 }
 
-static inline float cn_cast_f16_f32(uint16_t h) {
+CN_INLINE float cn_cast_f16_f32(uint16_t h) {
   const uint32_t code = h & 0x7fffu;
   const uint32_t u = cn_bits_f32(cn_widen_f32(code, 10, 15));
-  return cn_from_bits_f32((code < 0x7c00u ? u : u + (112u << 23)) | (uint32_t)(h & 0x8000u) << 16);
+  return cn_from_bits_f32((u + cn_pick_u32(code < 0x7c00u, 0, 112u << 23)) | (uint32_t)(h & 0x8000u) << 16);
 }
 
-static inline uint16_t cn_cast_f32_f16(float x) {
+CN_INLINE uint16_t cn_cast_f32_f16(float x) {
   const uint32_t u = cn_bits_f32(x), ax = u & 0x7fffffffu;
   const uint32_t code = cn_narrow_f32(ax, 10, 15);
-  const uint32_t finite = ax < 0x47800000u ? code : 0x7c00u;
-  return (uint16_t)((ax > 0x7f800000u ? 0x7e00u | ((ax >> 13) & 0x3ffu) : finite) | (u >> 16 & 0x8000u));
+  const uint32_t finite = cn_pick_u32(ax < 0x47800000u, code, 0x7c00u);
+  return (uint16_t)(cn_pick_u32(ax > 0x7f800000u, 0x7e00u | ((ax >> 13) & 0x3ffu), finite) | (u >> 16 & 0x8000u));
 }
 
-static inline float cn_cast_bf16_f32(uint16_t h) { return cn_from_bits_f32((uint32_t)h << 16); }
+CN_INLINE float cn_cast_bf16_f32(uint16_t h) { return cn_from_bits_f32((uint32_t)h << 16); }
 
-static inline uint16_t cn_cast_f32_bf16(float x) {
+CN_INLINE uint16_t cn_cast_f32_bf16(float x) {
   const uint32_t u = cn_bits_f32(x);
   const uint32_t rounded = (u + 0x7fffu + ((u >> 16) & 1)) >> 16;
-  return (uint16_t)(x == x ? rounded : u >> 16 | 0x40u);
+  return (uint16_t)cn_pick_u32(x == x, rounded, u >> 16 | 0x40u);
 }
 
 /* Rounded to odd: a later rounding to a much narrower format is then the rounding of x itself. */
-static inline float cn_odd_f64_f32(double x) {
+CN_INLINE float cn_odd_f64_f32(double x) {
   const float y = (float)x;
   const double back = (double)y;
   const uint32_t u = cn_bits_f32(y);
@@ -54,12 +61,12 @@ static inline float cn_odd_f64_f32(double x) {
 }
 
 /* Rounded to odd: 53 bits kept, the last one sticky. */
-static inline double cn_odd_u64_f64(uint64_t x) {
+CN_INLINE double cn_odd_u64_f64(uint64_t x) {
   const uint64_t sticky = (x & 0x7ff) != 0 ? 0x800 : 0;
   return (double)(x < UINT64_C(1) << 53 ? x : (x & ~UINT64_C(0x7ff)) | sticky);
 }
 
-static inline double cn_odd_s64_f64(int64_t x) {
+CN_INLINE double cn_odd_s64_f64(int64_t x) {
   const double a = cn_odd_u64_f64(x < 0 ? 0 - (uint64_t)x : (uint64_t)x);
   return x < 0 ? -a : a;
 }

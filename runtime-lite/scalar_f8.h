@@ -3,120 +3,124 @@
 #ifndef CN_SCALAR_F8_H
 #define CN_SCALAR_F8_H
 
+#include "base.h"
 #include <stdint.h>
+
+/* a >= 0 with the sign that bit 7 of h says */
+CN_INLINE float cn_sign_bit_f32(float a, uint8_t h) { return cn_from_bits_f32(cn_bits_f32(a) | (uint32_t)(h & 0x80u) << 24); }
 
 /* f8e4m3fn, f8e5m2: to nearest even, beyond the largest value that value or, `_nosat`, infinity where there is one, else NaN.
  * The fnuz formats have neither infinities nor -0; their NaN is 0x80. */
-static inline float cn_cast_f8e4m3fn_f32(uint8_t h) {
-  const float a = (h & 0x7fu) == 0x7fu ? cn_nan_f32() : cn_widen_f32(h & 0x7fu, 3, 7);
-  return h & 0x80u ? -a : a;
+CN_INLINE float cn_cast_f8e4m3fn_f32(uint8_t h) {
+  const float a = cn_pick_f32((h & 0x7fu) == 0x7fu, cn_nan_f32(), cn_widen_f32(h & 0x7fu, 3, 7));
+  return cn_sign_bit_f32(a, h);
 }
 
-static inline uint8_t cn_cast_f32_f8e4m3fn(float x) {
+CN_INLINE uint8_t cn_cast_f32_f8e4m3fn(float x) {
   const uint32_t u = cn_bits_f32(x), ax = u & 0x7fffffffu;
   const uint32_t code = cn_narrow_f32(ax, 3, 7);
-  const uint32_t a = ax < 0x48000000u && code <= 0x7eu ? code : 0x7eu;
-  return (uint8_t)((x == x ? a : 0x7fu) | (u >> 24 & 0x80u));
+  const uint32_t a = cn_pick_u32((ax < 0x48000000u) & (code <= 0x7eu), code, 0x7eu);
+  return (uint8_t)(cn_pick_u32(x == x, a, 0x7fu) | (u >> 24 & 0x80u));
 }
 
-static inline uint8_t cn_cast_f32_f8e4m3fn_nosat(float x) {
+CN_INLINE uint8_t cn_cast_f32_f8e4m3fn_nosat(float x) {
   const uint32_t u = cn_bits_f32(x), ax = u & 0x7fffffffu;
   const uint32_t code = cn_narrow_f32(ax, 3, 7);
-  const uint32_t a = ax < 0x48000000u && code <= 0x7eu ? code : 0x7fu;
-  return (uint8_t)((x == x ? a : 0x7fu) | (u >> 24 & 0x80u));
+  const uint32_t a = cn_pick_u32((ax < 0x48000000u) & (code <= 0x7eu), code, 0x7fu);
+  return (uint8_t)(cn_pick_u32(x == x, a, 0x7fu) | (u >> 24 & 0x80u));
 }
 
-static inline float cn_cast_f8e4m3fnuz_f32(uint8_t h) {
+CN_INLINE float cn_cast_f8e4m3fnuz_f32(uint8_t h) {
   const float a = cn_widen_f32(h & 0x7fu, 3, 8);
-  return h == 0x80u ? cn_nan_f32() : h & 0x80u ? -a : a;
+  return cn_pick_f32(h == 0x80u, cn_nan_f32(), cn_sign_bit_f32(a, h));
 }
 
-static inline uint8_t cn_cast_f32_f8e4m3fnuz(float x) {
+CN_INLINE uint8_t cn_cast_f32_f8e4m3fnuz(float x) {
   const uint32_t u = cn_bits_f32(x), ax = u & 0x7fffffffu;
   const uint32_t code = cn_narrow_f32(ax, 3, 8);
-  const uint32_t a = ax < 0x48000000u && code <= 0x7fu ? code : 0x7fu;
-  const uint32_t sign = a != 0 && a != 0x80u ? u >> 24 & 0x80u : 0;
-  return (uint8_t)(x == x ? a | sign : 0x80u);
+  const uint32_t a = cn_pick_u32((ax < 0x48000000u) & (code <= 0x7fu), code, 0x7fu);
+  const uint32_t sign = cn_pick_u32((a != 0) & (a != 0x80u), u >> 24 & 0x80u, 0);
+  return (uint8_t)cn_pick_u32(x == x, a | sign, 0x80u);
 }
 
-static inline uint8_t cn_cast_f32_f8e4m3fnuz_nosat(float x) {
+CN_INLINE uint8_t cn_cast_f32_f8e4m3fnuz_nosat(float x) {
   const uint32_t u = cn_bits_f32(x), ax = u & 0x7fffffffu;
   const uint32_t code = cn_narrow_f32(ax, 3, 8);
-  const uint32_t a = ax < 0x48000000u && code <= 0x7fu ? code : 0x80u;
-  const uint32_t sign = a != 0 && a != 0x80u ? u >> 24 & 0x80u : 0;
-  return (uint8_t)(x == x ? a | sign : 0x80u);
+  const uint32_t a = cn_pick_u32((ax < 0x48000000u) & (code <= 0x7fu), code, 0x80u);
+  const uint32_t sign = cn_pick_u32((a != 0) & (a != 0x80u), u >> 24 & 0x80u, 0);
+  return (uint8_t)cn_pick_u32(x == x, a | sign, 0x80u);
 }
 
-static inline float cn_cast_f8e5m2_f32(uint8_t h) {
+CN_INLINE float cn_cast_f8e5m2_f32(uint8_t h) {
   const uint32_t code = h & 0x7fu;
   const float finite = cn_widen_f32(code, 2, 15);
-  const float a = code > 0x7cu ? cn_nan_f32() : code == 0x7cu ? cn_inf_f32() : finite;
-  return h & 0x80u ? -a : a;
+  const float special = cn_pick_f32(code == 0x7cu, cn_inf_f32(), cn_nan_f32());
+  return cn_sign_bit_f32(cn_pick_f32(code < 0x7cu, finite, special), h);
 }
 
-static inline uint8_t cn_cast_f32_f8e5m2(float x) {
+CN_INLINE uint8_t cn_cast_f32_f8e5m2(float x) {
   const uint32_t u = cn_bits_f32(x), ax = u & 0x7fffffffu;
   const uint32_t code = cn_narrow_f32(ax, 2, 15);
-  const uint32_t a = ax < 0x48000000u && code <= 0x7bu ? code : 0x7bu;
-  return (uint8_t)((x == x ? a : 0x7eu) | (u >> 24 & 0x80u));
+  const uint32_t a = cn_pick_u32((ax < 0x48000000u) & (code <= 0x7bu), code, 0x7bu);
+  return (uint8_t)(cn_pick_u32(x == x, a, 0x7eu) | (u >> 24 & 0x80u));
 }
 
-static inline uint8_t cn_cast_f32_f8e5m2_nosat(float x) {
+CN_INLINE uint8_t cn_cast_f32_f8e5m2_nosat(float x) {
   const uint32_t u = cn_bits_f32(x), ax = u & 0x7fffffffu;
   const uint32_t code = cn_narrow_f32(ax, 2, 15);
-  const uint32_t a = ax < 0x48000000u && code <= 0x7bu ? code : 0x7cu;
-  return (uint8_t)((x == x ? a : 0x7eu) | (u >> 24 & 0x80u));
+  const uint32_t a = cn_pick_u32((ax < 0x48000000u) & (code <= 0x7bu), code, 0x7cu);
+  return (uint8_t)(cn_pick_u32(x == x, a, 0x7eu) | (u >> 24 & 0x80u));
 }
 
-static inline float cn_cast_f8e5m2fnuz_f32(uint8_t h) {
+CN_INLINE float cn_cast_f8e5m2fnuz_f32(uint8_t h) {
   const float a = cn_widen_f32(h & 0x7fu, 2, 16);
-  return h == 0x80u ? cn_nan_f32() : h & 0x80u ? -a : a;
+  return cn_pick_f32(h == 0x80u, cn_nan_f32(), cn_sign_bit_f32(a, h));
 }
 
-static inline uint8_t cn_cast_f32_f8e5m2fnuz(float x) {
+CN_INLINE uint8_t cn_cast_f32_f8e5m2fnuz(float x) {
   const uint32_t u = cn_bits_f32(x), ax = u & 0x7fffffffu;
   const uint32_t code = cn_narrow_f32(ax, 2, 16);
-  const uint32_t a = ax < 0x48000000u && code <= 0x7fu ? code : 0x7fu;
-  const uint32_t sign = a != 0 && a != 0x80u ? u >> 24 & 0x80u : 0;
-  return (uint8_t)(x == x ? a | sign : 0x80u);
+  const uint32_t a = cn_pick_u32((ax < 0x48000000u) & (code <= 0x7fu), code, 0x7fu);
+  const uint32_t sign = cn_pick_u32((a != 0) & (a != 0x80u), u >> 24 & 0x80u, 0);
+  return (uint8_t)cn_pick_u32(x == x, a | sign, 0x80u);
 }
 
-static inline uint8_t cn_cast_f32_f8e5m2fnuz_nosat(float x) {
+CN_INLINE uint8_t cn_cast_f32_f8e5m2fnuz_nosat(float x) {
   const uint32_t u = cn_bits_f32(x), ax = u & 0x7fffffffu;
   const uint32_t code = cn_narrow_f32(ax, 2, 16);
-  const uint32_t a = ax < 0x48000000u && code <= 0x7fu ? code : 0x80u;
-  const uint32_t sign = a != 0 && a != 0x80u ? u >> 24 & 0x80u : 0;
-  return (uint8_t)(x == x ? a | sign : 0x80u);
+  const uint32_t a = cn_pick_u32((ax < 0x48000000u) & (code <= 0x7fu), code, 0x80u);
+  const uint32_t sign = cn_pick_u32((a != 0) & (a != 0x80u), u >> 24 & 0x80u, 0);
+  return (uint8_t)cn_pick_u32(x == x, a | sign, 0x80u);
 }
 
 /* A power of two, 2^(code - 127); 255 is NaN. */
-static inline float cn_cast_f8e8m0_f32(uint8_t h) {
+CN_INLINE float cn_cast_f8e8m0_f32(uint8_t h) {
   const uint32_t u = h == 0 ? 0x400000u : (uint32_t)h << 23;
   return cn_from_bits_f32(h == 255 ? 0x7fc00000u : u);
 }
 
 /* |x| to the next power of two not below it; saturates at 2^-127 and 2^127. */
-static inline uint8_t cn_cast_f32_f8e8m0(float x) {
+CN_INLINE uint8_t cn_cast_f32_f8e8m0(float x) {
   const uint32_t ax = cn_bits_f32(x) & 0x7fffffffu;
   const uint32_t up = ax <= 0x400000u ? 0 : ax < 0x800000u ? 1 : (ax + 0x7fffffu) >> 23;
   return (uint8_t)(x != x ? 255 : up < 254 ? up : 254);
 }
 
 /* NaN for what lies outside, zero too. */
-static inline uint8_t cn_cast_f32_f8e8m0_nosat(float x) {
+CN_INLINE uint8_t cn_cast_f32_f8e8m0_nosat(float x) {
   const uint32_t ax = cn_bits_f32(x) & 0x7fffffffu;
   return ax < 0x400000u || ax > 0x7f000000u ? 255 : cn_cast_f32_f8e8m0(x);
 }
 
 /* x to the power of two towards zero, sign kept: before a cast to f8e8m0, its rounding mode "down". */
-static inline float cn_pow2_down_f32(float x) {
+CN_INLINE float cn_pow2_down_f32(float x) {
   const uint32_t u = cn_bits_f32(x), ax = u & 0x7fffffffu;
   const uint32_t down = ax < 0x800000u ? (ax < 0x400000u ? ax : 0x400000u) : ax & 0x7f800000u;
   return cn_from_bits_f32(ax > 0x7f800000u ? u : down | (u & 0x80000000u));
 }
 
 /* x to the nearest power of two, ties away from zero: rounding mode "nearest". */
-static inline float cn_pow2_nearest_f32(float x) {
+CN_INLINE float cn_pow2_nearest_f32(float x) {
   const uint32_t u = cn_bits_f32(x), ax = u & 0x7fffffffu;
   const uint32_t tiny = ax < 0x400000u ? ax : ax < 0x600000u ? 0x400000u : 0x800000u;
   const uint32_t near = ax < 0x800000u ? tiny : (ax + 0x400000u) & 0x7f800000u;
@@ -124,15 +128,14 @@ static inline float cn_pow2_nearest_f32(float x) {
 }
 
 /* Code of 4 bits in a byte, to nearest even; saturates at 6, and NaN too gives 6 with its sign. */
-static inline uint8_t cn_cast_f32_f4e2m1(float x) {
+CN_INLINE uint8_t cn_cast_f32_f4e2m1(float x) {
   const uint32_t u = cn_bits_f32(x), ax = u & 0x7fffffffu;
   const uint32_t code = cn_narrow_f32(ax, 1, 1);
-  return (uint8_t)((ax < 0x41000000u && code < 7 ? code : 7) | (u >> 28 & 8u));
+  return (uint8_t)(cn_pick_u32((ax < 0x41000000u) & (code < 7), code, 7) | (u >> 28 & 8u));
 }
 
-static inline float cn_cast_f4e2m1_f32(uint8_t h) {
-  const float a = cn_widen_f32(h & 7u, 1, 1);
-  return h & 8u ? -a : a;
+CN_INLINE float cn_cast_f4e2m1_f32(uint8_t h) {
+  return cn_sign_bit_f32(cn_widen_f32(h & 7u, 1, 1), (uint8_t)(h << 4));
 }
 
 #endif

@@ -54,6 +54,18 @@ static inline float cn_abs_f32(float x) { return cn_from_bits_f32(cn_bits_f32(x)
 
 static inline double cn_abs_f64(double x) { return cn_from_bits_f64(cn_bits_f64(x) & UINT64_C(0x7fffffffffffffff)); }
 
+/* c ? a : b with c 0 or 1, by bits: GCC, which keeps floating-point exceptions unless told otherwise, makes vector code of no other
+ * form when a or b is a computed value. */
+static inline float cn_pick_f32(int c, float a, float b) {
+  const uint32_t m = 0 - (uint32_t)c;
+  return cn_from_bits_f32((cn_bits_f32(a) & m) | (cn_bits_f32(b) & ~m));
+}
+
+static inline double cn_pick_f64(int c, double a, double b) {
+  const uint64_t m = 0 - (uint64_t)c;
+  return cn_from_bits_f64((cn_bits_f64(a) & m) | (cn_bits_f64(b) & ~m));
+}
+
 /* Magnitude of x, sign of s. */
 static inline float cn_copysign_f32(float x, float s) {
   return cn_from_bits_f32((cn_bits_f32(x) & 0x7fffffffu) | (cn_bits_f32(s) & 0x80000000u));
@@ -120,36 +132,36 @@ static inline float cn_reciprocal_f32(float x) { return 1.0f / x; }
 
 static inline double cn_reciprocal_f64(double x) { return 1.0 / x; }
 
-/* A NaN wins whatever the order; of two zeros the second argument. */
-static inline float cn_min_f32(float a, float b) {
-  const float m = a < b ? a : b;
-  return a == a ? m : a;
+/* A NaN wins whatever the order; of two zeros the first argument. Cheaper when b is a literal. */
+static inline float cn_min_f32(float a, float b) { return cn_pick_f32(b == b, cn_pick_f32(b < a, b, a), b); }
+
+static inline double cn_min_f64(double a, double b) { return cn_pick_f64(b == b, cn_pick_f64(b < a, b, a), b); }
+
+static inline float cn_max_f32(float a, float b) { return cn_pick_f32(b == b, cn_pick_f32(b > a, b, a), b); }
+
+static inline double cn_max_f64(double a, double b) { return cn_pick_f64(b == b, cn_pick_f64(b > a, b, a), b); }
+
+/* x limited to lo .. hi. A NaN in x stays, one in a bound means no bound; hi wins when lo > hi, as in ONNX Clip. */
+static inline float cn_clip_f32(float x, float lo, float hi) {
+  const float m = cn_pick_f32(lo > x, lo, x);
+  return cn_pick_f32(hi < m, hi, m);
 }
 
-static inline double cn_min_f64(double a, double b) {
-  const double m = a < b ? a : b;
-  return a == a ? m : a;
+static inline double cn_clip_f64(double x, double lo, double hi) {
+  const double m = cn_pick_f64(lo > x, lo, x);
+  return cn_pick_f64(hi < m, hi, m);
 }
-
-static inline float cn_max_f32(float a, float b) {
-  const float m = a > b ? a : b;
-  return a == a ? m : a;
-}
-
-static inline double cn_max_f64(double a, double b) {
-  const double m = a > b ? a : b;
-  return a == a ? m : a;
-}
-
-/* ONNX Clip: hi wins when lo > hi; a NaN in x stays. */
-static inline float cn_clip_f32(float x, float lo, float hi) { return cn_min_f32(cn_max_f32(x, lo), hi); }
-
-static inline double cn_clip_f64(double x, double lo, double hi) { return cn_min_f64(cn_max_f64(x, lo), hi); }
 
 /* 0 for both zeros, NaN for NaN. */
-static inline float cn_sign_f32(float x) { return x > 0.0f ? 1.0f : x < 0.0f ? -1.0f : x == 0.0f ? 0.0f : x; }
+static inline float cn_sign_f32(float x) {
+  const float s = cn_pick_f32(x == 0.0f, 0.0f, cn_copysign_f32(1.0f, x));
+  return cn_pick_f32(x == x, s, x);
+}
 
-static inline double cn_sign_f64(double x) { return x > 0.0 ? 1.0 : x < 0.0 ? -1.0 : x == 0.0 ? 0.0 : x; }
+static inline double cn_sign_f64(double x) {
+  const double s = cn_pick_f64(x == 0.0, 0.0, cn_copysign_f64(1.0, x));
+  return cn_pick_f64(x == x, s, x);
+}
 
 static inline uint8_t cn_isnan_f32(float x) { return x != x; }
 
@@ -171,45 +183,45 @@ static inline uint8_t cn_isneginf_f64(double x) { return x == -cn_inf_f64(); }
 static inline float cn_round_f32(float x) {
   const float a = cn_abs_f32(x);
   const float r = (a + 0x1p23f) - 0x1p23f;
-  return a < 0x1p23f ? cn_copysign_f32(r, x) : x;
+  return cn_pick_f32(a < 0x1p23f, cn_copysign_f32(r, x), x);
 }
 
 static inline double cn_round_f64(double x) {
   const double a = cn_abs_f64(x);
   const double r = (a + 0x1p52) - 0x1p52;
-  return a < 0x1p52 ? cn_copysign_f64(r, x) : x;
+  return cn_pick_f64(a < 0x1p52, cn_copysign_f64(r, x), x);
 }
 
 static inline float cn_floor_f32(float x) {
   const float r = cn_round_f32(x);
-  return cn_copysign_f32(r > x ? r - 1.0f : r, x);
+  return cn_copysign_f32(r - cn_pick_f32(r > x, 1.0f, 0.0f), x);
 }
 
 static inline double cn_floor_f64(double x) {
   const double r = cn_round_f64(x);
-  return cn_copysign_f64(r > x ? r - 1.0 : r, x);
+  return cn_copysign_f64(r - cn_pick_f64(r > x, 1.0, 0.0), x);
 }
 
 static inline float cn_ceil_f32(float x) {
   const float r = cn_round_f32(x);
-  return cn_copysign_f32(r < x ? r + 1.0f : r, x);
+  return cn_copysign_f32(r + cn_pick_f32(r < x, 1.0f, 0.0f), x);
 }
 
 static inline double cn_ceil_f64(double x) {
   const double r = cn_round_f64(x);
-  return cn_copysign_f64(r < x ? r + 1.0 : r, x);
+  return cn_copysign_f64(r + cn_pick_f64(r < x, 1.0, 0.0), x);
 }
 
 static inline float cn_trunc_f32(float x) {
   const float a = cn_abs_f32(x);
   const float r = cn_round_f32(a);
-  return cn_copysign_f32(r > a ? r - 1.0f : r, x);
+  return cn_copysign_f32(r - cn_pick_f32(r > a, 1.0f, 0.0f), x);
 }
 
 static inline double cn_trunc_f64(double x) {
   const double a = cn_abs_f64(x);
   const double r = cn_round_f64(a);
-  return cn_copysign_f64(r > a ? r - 1.0 : r, x);
+  return cn_copysign_f64(r - cn_pick_f64(r > a, 1.0, 0.0), x);
 }
 
 #endif

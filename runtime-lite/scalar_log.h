@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT-0 */
-/* Logarithms. Method: x = 2^k m, log m by a minimax polynomial of (m - 1) / (m + 1). */
+/* Logarithms. Method: x = 2^k m, log m by a minimax polynomial. */
 #ifndef CN_SCALAR_LOG_H
 #define CN_SCALAR_LOG_H
 
+#include "base.h"
 #include <stdint.h>
 
 /* x = 2^k m with m in [sqrt(1/2), sqrt(2)), x a positive normal number */
@@ -28,26 +29,55 @@ static inline double cn_log_sum_f64(double k, double f, double c) {
 }
 
 static inline double cn_log_special_f64(double x, double y) {
-  const double finite = x > 0.0 ? y : x == 0.0 ? -cn_inf_f64() : cn_nan_f64();
-  return x < cn_inf_f64() ? finite : x; /* infinity and NaN stay */
+  const double finite = cn_pick_f64(x > 0.0, y, cn_pick_f64(x == 0.0, -cn_inf_f64(), cn_nan_f64()));
+  return cn_pick_f64(x < cn_inf_f64(), finite, x); /* infinity and NaN stay */
 }
 
 static inline double cn_log_f64(double x) {
   const int tiny = x < 0x1p-1022;
   double k;
-  const double m = cn_log_reduce_f64(tiny ? x * 0x1p54 : x, &k);
-  return cn_log_special_f64(x, cn_log_sum_f64(tiny ? k - 54.0 : k, m - 1.0, 0.0));
+  const double m = cn_log_reduce_f64(x * cn_pick_f64(tiny, 0x1p54, 1.0), &k);
+  return cn_log_special_f64(x, cn_log_sum_f64(k - cn_pick_f64(tiny, 54.0, 0.0), m - 1.0, 0.0));
 }
 
 /* log(1 + x): c makes up for the rounding of 1 + x. */
 static inline double cn_log1p_f64(double x) {
   const double u = 1.0 + x;
-  const double lost = x < 1.0 ? x - (u - 1.0) : 1.0 - (u - x);
+  const double big = cn_max_f64(x, 1.0), lost = cn_min_f64(x, 1.0) - (u - big);
   double k;
   const double m = cn_log_reduce_f64(u, &k);
-  const double y = cn_log_sum_f64(k, k == 0.0 ? (m - 1.0) : m - 1.0, u > 0.0 ? lost / u : 0.0);
-  const double special = cn_log_special_f64(u, y);
-  return x == 0.0 || cn_abs_f64(x) < 0x1p-54 ? x : special;
+  const double y = cn_log_sum_f64(k, m - 1.0, lost / u);
+  return cn_pick_f64(cn_abs_f64(x) < 0x1p-54, x, cn_log_special_f64(u, y));
+}
+
+/* x = 2^k m with m in [sqrt(1/2), sqrt(2)), x a positive normal number */
+CN_INLINE float cn_log_reduce_f32(float x, float *ret_k) {
+  const uint32_t u = cn_bits_f32(x) + (0x3f800000u - 0x3f3504f3u);
+  *ret_k = (float)((int32_t)(u >> 23) - 127);
+  return cn_from_bits_f32((u & 0x7fffffu) + 0x3f3504f3u);
+}
+
+/* k ln 2 + log(1 + f) + c for 1 + f in [sqrt(1/2), sqrt(2)) and a tiny c; k ln 2 and f are added without loss. */
+CN_INLINE float cn_log_sum_f32(float k, float f, float c) {
+  const float z = f * f, kl = k * 0x1.62e4p-1f, sum = kl + f;
+  float p = -0x1.41eb88p-4f;
+  p = p * f + 0x1.07d03ep-3f;
+  p = p * f - 0x1.0ce09ap-3f;
+  p = p * f + 0x1.226e5ep-3f;
+  p = p * f - 0x1.54788cp-3f;
+  p = p * f + 0x1.99a59ap-3f;
+  p = p * f - 0x1.00022p-2f;
+  p = p * f + 0x1.55554ap-2f;
+  return sum + ((f * z * p + (k * 0x1.7f7d1cp-20f + c)) + (((kl - sum) + f) - 0.5f * z));
+}
+
+CN_INLINE float cn_log_f32(float x) {
+  const int tiny = x < 0x1p-126f;
+  float k;
+  const float m = cn_log_reduce_f32(x * cn_pick_f32(tiny, 0x1p24f, 1.0f), &k);
+  const float y = cn_log_sum_f32(k - cn_pick_f32(tiny, 24.0f, 0.0f), m - 1.0f, 0.0f);
+  const float finite = cn_pick_f32(x > 0.0f, y, cn_pick_f32(x == 0.0f, -cn_inf_f32(), cn_nan_f32()));
+  return cn_pick_f32(x < cn_inf_f32(), finite, x); /* infinity and NaN stay */
 }
 
 #endif

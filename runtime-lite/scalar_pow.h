@@ -16,8 +16,8 @@ static inline double cn_mul_error_f64(double a, double b, double p) {
 static inline double cn_log_double_f64(double x, double *ret_low) {
   const int tiny = x < 0x1p-1022;
   double k;
-  const double f = cn_log_reduce_f64(tiny ? x * 0x1p54 : x, &k) - 1.0;
-  const double kk = tiny ? k - 54.0 : k;
+  const double f = cn_log_reduce_f64(x * cn_pick_f64(tiny, 0x1p54, 1.0), &k) - 1.0;
+  const double kk = k - cn_pick_f64(tiny, 54.0, 0.0);
   const double d = 2.0 + f, dl = f - (d - 2.0);
   const double s = f / d, sd = s * d;
   const double sl = ((f - sd) - cn_mul_error_f64(s, d, sd) - s * dl) / d;
@@ -35,53 +35,43 @@ static inline double cn_log_double_f64(double x, double *ret_low) {
   const double u = s * t, ul = cn_mul_error_f64(s, t, u) + (s * tl + sl * t);
   const double h = 2.0 * s + u, hl = ((2.0 * s - h) + u) + (2.0 * sl + ul);
   const double kh = kk * 0x1.62e42feep-1, km = kk * 0x1.a39ef35792p-33; /* both exact */
-  const double a = kh + h, al = kk == 0.0 ? 0.0 : (kh - a) + h;
-  const double b = a + km, bl = kk == 0.0 ? 0.0 : (a - b) + km;
+  const double a = kh + h, al = (kh - a) + h;
+  const double b = a + km, bl = (a - b) + km;
   const double low = (al + bl) + (hl + kk * 0x1.c7673007e5ed6p-73);
   *ret_low = low;
   return b;
 }
 
-/* 1 if y is an odd integer, 2 if an even one, else 0 */
-static inline int cn_parity_f64(double y) {
-  const double a = cn_abs_f64(y);
-  const int whole = cn_trunc_f64(a) == a && a < cn_inf_f64();
-  const int even = cn_trunc_f64(0.5 * a) == 0.5 * a;
-  return whole ? 1 + even : 0;
-}
-
 /* The cases of C99's pow (Annex F): |x|^y is `power` where x is neither 0, 1 nor infinite and y is finite and not 0. */
 static inline double cn_pow_special_f64(double x, double y, double power) {
-  const double a = cn_abs_f64(x);
-  const int parity = cn_parity_f64(y);
-  const int grows = (a > 1.0) == (y > 0.0);
-  const int limit = a == 0.0 || a == cn_inf_f64() || cn_abs_f64(y) == cn_inf_f64();
-  const double edge = a == 1.0 ? 1.0 : grows ? cn_inf_f64() : 0.0;
-  const double m = limit ? edge : a == 1.0 ? 1.0 : power;
-  const int odd = parity == 1 && (cn_bits_f64(x) >> 63) != 0;
-  const double r = odd ? -m : m;
-  const int invalid = x < 0.0 && parity == 0 && !limit;
-  const double n = x != x || y != y || invalid ? cn_nan_f64() : r;
-  return y == 0.0 || x == 1.0 ? 1.0 : n;
+  const double a = cn_abs_f64(x), ay = cn_abs_f64(y), inf = cn_inf_f64();
+  const int whole = (cn_trunc_f64(ay) == ay) & (ay < inf), odd = whole & (cn_trunc_f64(0.5 * ay) != 0.5 * ay);
+  const int grows = (a > 1.0) == (y > 0.0), limit = (a == 0.0) | (a == inf) | (ay == inf);
+  const double edge = cn_pick_f64(grows, inf, 0.0);
+  const double m = cn_pick_f64(a == 1.0, 1.0, cn_pick_f64(limit, edge, power));
+  const double r = cn_pick_f64(odd, cn_copysign_f64(m, x), m);
+  const int invalid = (x != x) | (y != y) | ((x < 0.0) & !whole & !limit);
+  return cn_pick_f64((y == 0.0) | (x == 1.0), 1.0, cn_pick_f64(invalid, cn_nan_f64(), r));
 }
 
 static inline double cn_pow_f64(double x, double y) {
-  const double a = cn_abs_f64(x), ay = cn_abs_f64(y);
-  const double base = a > 0.0 && a < cn_inf_f64() ? a : 1.0;
-  const double e = cn_copysign_f64(ay < 0x1p64 ? ay : 0x1p64, y);
+  const double a = cn_abs_f64(x);
+  const double base = cn_pick_f64((a > 0.0) & (a < cn_inf_f64()), a, 1.0);
+  const double e = cn_clip_f64(y, -0x1p64, 0x1p64);
   double low, k, c;
   const double high = cn_log_double_f64(base, &low);
-  const double t = e * high, tl = cn_abs_f64(t) < 0x1p10 ? cn_mul_error_f64(e, high, t) + e * low : 0.0;
-  const double in = t > -760.0 ? (t < 720.0 ? t : 720.0) : -760.0;
-  const double r = cn_exp_reduce_f64(in, &k, &c);
-  const double p = 1.0 + (r + ((c + tl) + (r * tl + r * r * cn_exp_poly_f64(r))));
+  const double t = cn_clip_f64(e * high, -760.0, 720.0);
+  const double tl = cn_pick_f64(t == e * high, cn_mul_error_f64(e, high, t) + e * low, 0.0);
+  const double r = cn_exp_reduce_f64(t, &k, &c);
+  const double q = r * r * cn_exp_poly_f64(r);
+  const double p = 1.0 + (r + (c + (q + tl * (1.0 + (r + q)))));
   return cn_pow_special_f64(x, y, cn_scale_f64(p, k));
 }
 
 /* By a logarithm and an exponential in f64, whose errors stay below the rounding of the result. */
 static inline float cn_pow_f32(float x, float y) {
   const double a = cn_abs_f64((double)x);
-  const double base = a > 0.0 && a < cn_inf_f64() ? a : 1.0;
+  const double base = cn_pick_f64((a > 0.0) & (a < cn_inf_f64()), a, 1.0);
   double k;
   const double m = cn_log_reduce_f64(base, &k);
   const double t = (double)y * cn_log_sum_f64(k, m - 1.0, 0.0);

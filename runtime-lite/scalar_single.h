@@ -5,15 +5,9 @@
 
 #include <stdint.h>
 
-static inline float cn_exp_f32(float x) { return (float)cn_exp_f64(x); }
-
 static inline float cn_expm1_f32(float x) { return (float)cn_expm1_f64(x); }
 
-static inline float cn_log_f32(float x) { return (float)cn_log_f64(x); }
-
 static inline float cn_log1p_f32(float x) { return (float)cn_log1p_f64(x); }
-
-static inline float cn_tanh_f32(float x) { return (float)cn_tanh_f64(x); }
 
 static inline float cn_sinh_f32(float x) { return (float)cn_sinh_f64(x); }
 
@@ -25,19 +19,13 @@ static inline float cn_acosh_f32(float x) { return (float)cn_acosh_f64(x); }
 
 static inline float cn_atanh_f32(float x) { return (float)cn_atanh_f64(x); }
 
-static inline float cn_sigmoid_f32(float x) { return (float)cn_sigmoid_f64(x); }
-
 static inline float cn_softplus_f32(float x) { return (float)cn_softplus_f64(x); }
 
 static inline float cn_softsign_f32(float x) { return (float)cn_softsign_f64(x); }
 
 static inline float cn_mish_f32(float x) { return (float)cn_mish_f64(x); }
 
-static inline float cn_erf_f32(float x) { return (float)cn_erf_f64(x); }
-
 static inline float cn_erfc_f32(float x) { return (float)cn_erfc_f64(x); }
-
-static inline float cn_gelu_f32(float x) { return (float)cn_gelu_f64(x); }
 
 static inline float cn_gelu_tanh_f32(float x) { return (float)cn_gelu_tanh_f64(x); }
 
@@ -46,12 +34,6 @@ static inline float cn_asin_f32(float x) { return (float)cn_asin_f64(x); }
 static inline float cn_acos_f32(float x) { return (float)cn_acos_f64(x); }
 
 static inline float cn_atan_f32(float x) { return (float)cn_atan_f64(x); }
-
-static inline float cn_sin_f32(float x) { return (float)cn_sin_f64(x); }
-
-static inline float cn_cos_f32(float x) { return (float)cn_cos_f64(x); }
-
-static inline float cn_tan_f32(float x) { return (float)cn_tan_f64(x); }
 
 static inline float cn_atan2_f32(float y, float x) { return (float)cn_atan2_f64(y, x); }
 

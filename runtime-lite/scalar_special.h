@@ -3,13 +3,107 @@
 #ifndef CN_SCALAR_SPECIAL_H
 #define CN_SCALAR_SPECIAL_H
 
+#include "base.h"
 #include <stdint.h>
+
+/* 1 / (1 + e^z) for z = |x|: s / (1 + s + p) with s = 2^-k and p = e^r - 1 */
+CN_INLINE float cn_sigmoid_f32(float x) {
+  const float z = cn_abs_f32(x);
+  float k, low;
+  const float high = cn_exp_reduce_f32(cn_min_f32(z, 105.0f), &k, &low);
+  const float r = high - low, p = r * r * cn_exp_poly_f32(r) - low;
+  const float s = cn_pow2_f32(-cn_min_f32(k, 100.0f));
+  const float v = 1.0f + s;
+  const float d = v + high, dl = ((v - d) + high) + (p + ((1.0f - v) + s));
+  const float ds = d + dl;
+  const float y = cn_scale_f32(cn_quotient_f32(1.0f, 0.0f, ds, (d - ds) + dl), -k);
+  return cn_pick_f32(x < 0.0f, y, 1.0f - y);
+}
+
+/* The leading 12 bits: products of two such numbers are exact. */
+CN_INLINE float cn_head_f32(float x) { return cn_from_bits_f32(cn_bits_f32(x) & 0xfffff000u); }
+
+/* e^(x + rest) for -100 <= x <= 0 and a small rest */
+CN_INLINE float cn_exp_sum_f32(float x, float rest) {
+  float k, low;
+  const float high = cn_exp_reduce_f32(x, &k, &low);
+  const float r = high + (rest - low);
+  return cn_pow2_f32(k) * (1.0f + (high + (r * r * cn_exp_poly_f32(r) + (rest - low))));
+}
+
+/* Below 1 by x P(x^2 - 1/2), beyond by 1 - e^(a Q(a)): a minimax polynomial for log(erfc(a)) / a. */
+CN_INLINE float cn_erf_f32(float x) {
+  const float a = cn_abs_f32(x), b = cn_min_f32(a, 4.0f), z = x * x - 0.5f;
+  float q = -0x1.da5212p-17f;
+  q = q * b + 0x1.7177e4p-12f;
+  q = q * b - 0x1.ed73ccp-9f;
+  q = q * b + 0x1.89a30ap-6f;
+  q = q * b - 0x1.b46d0cp-4f;
+  q = q * b - 0x1.45193ep-1f;
+  q = q * b - 0x1.20f24cp+0f;
+  float p = 0x1.496a12p-14f;
+  p = p * z - 0x1.286f58p-11f;
+  p = p * z + 0x1.c82b76p-9f;
+  p = p * z - 0x1.2b8de2p-6f;
+  p = p * z + 0x1.454368p-4f;
+  p = p * z - 0x1.1fd164p-2f;
+  p = p * z - 0x1.1ae14ep-5f;
+  const float bh = cn_head_f32(b), qh = cn_head_f32(q);
+  const float large = cn_copysign_f32(1.0f - cn_exp_sum_f32(bh * qh, bh * (q - qh) + (b - bh) * q), x);
+  return cn_pick_f32(a < 1.0f, x + x * p, large);
+}
+
+/* (Phi(x) - 1/2) / x of z = x^2 for |x| < 0.8, minimax */
+CN_INLINE float cn_gelu_poly_f32(float z) {
+  float p = 0x1.a1de4ep-14f;
+  p = p * z - 0x1.3491ecp-10f;
+  p = p * z + 0x1.46b75cp-7f;
+  p = p * z - 0x1.1057d4p-4f;
+  p = p * z + 0x1.988452p-2f;
+  return p;
+}
+
+/* b e^(-b^2 / 2) P((b - 4) / (b + 4)) / (1 + b) = b erfc(b / sqrt(2)) / 2 for 0 <= b <= 15, P minimax. The square is taken in two
+ * parts, since rounding it would show in the result. */
+CN_INLINE float cn_gelu_tail_f32(float b) {
+  const float h = cn_head_f32(b);
+  float k, low;
+  const float high = cn_exp_reduce_f32(-0.5f * h * h, &k, &low);
+  low += 0.5f * (b - h) * (b + h);
+  const float r = high - low, s = high + (r * r * cn_exp_poly_f32(r) - low);
+  const float e = 1.0f + s, el = (1.0f - e) + s;
+  const float t = (b - 4.0f) / (b + 4.0f);
+  float q = -0x1.2c6148p-14f;
+  q = q * t - 0x1.fc0f96p-15f;
+  q = q * t + 0x1.6b4216p-11f;
+  q = q * t - 0x1.3e81f4p-12f;
+  q = q * t - 0x1.47f796p-8f;
+  q = q * t + 0x1.25eea8p-6f;
+  q = q * t - 0x1.07c292p-5f;
+  q = q * t + 0x1.d49504p-6f;
+  q = q * t + 0x1.cabd2p-7f;
+  q = q * t - 0x1.8c18fp-4f;
+  q = q * t;
+  const float p = 0x1.e361eap-2f + q, pl = (0x1.e361eap-2f - p) + q;
+  const float n = e * p, eh = cn_head_f32(e), ph = cn_head_f32(p), et = e - eh, pt = p - ph;
+  const float nl = (((eh * ph - n) + eh * pt + et * ph) + et * pt) + (el * p + e * pl);
+  const float d = 1.0f + b, dl = (cn_max_f32(b, 1.0f) - d) + cn_min_f32(b, 1.0f);
+  return cn_scale_f32(b * cn_quotient_f32(n, nl, d, dl), k);
+}
+
+/* x Phi(x): for positive x, x minus what negative x give, which keep their digits. */
+CN_INLINE float cn_gelu_f32(float x) {
+  const float a = cn_abs_f32(x);
+  const float g = cn_gelu_tail_f32(cn_min_f32(a, 15.0f));
+  const float near = x * (0.5f + x * cn_gelu_poly_f32(x * x));
+  const float far = cn_pick_f32(x < 0.0f, -g, x - g);
+  return cn_pick_f32(cn_abs_f32(x - 0.15f) < 0.65f, near, far);
+}
 
 /* 1 / (1 + e^-x), by the exponential that cannot overflow */
 static inline double cn_sigmoid_f64(double x) {
   const double e = cn_exp_f64(-cn_abs_f64(x));
-  const double y = (x < 0.0 ? e : 1.0) / (1.0 + e);
-  return x == x ? y : x;
+  return cn_pick_f64(x < 0.0, e, 1.0) / (1.0 + e);
 }
 
 /* log(1 + e^x) */
@@ -17,16 +111,17 @@ static inline double cn_softplus_f64(double x) { return cn_max_f64(x, 0.0) + cn_
 
 static inline double cn_softsign_f64(double x) {
   const double a = cn_abs_f64(x);
-  return a < 0x1p60 ? x / (1.0 + a) : cn_copysign_f64(x == x ? 1.0 : x, x);
+  const double b = cn_min_f64(a, 0x1p60);
+  return cn_copysign_f64(b / (1.0 + b), x);
 }
 
 /* x tanh(softplus(x)) = x n / (n + 2) with n = e^x (e^x + 2) */
 static inline double cn_mish_f64(double x) {
-  const double low = x > -800.0 ? x : -800.0;
-  const double e = cn_exp_f64(low < 40.0 ? low : 40.0);
+  const double low = cn_max_f64(x, -800.0);
+  const double e = cn_exp_f64(cn_min_f64(low, 40.0));
   const double n = e * (e + 2.0);
   const double y = low * (n / (n + 2.0));
-  return x < 40.0 ? y : x;
+  return cn_pick_f64(x < 40.0, y, x);
 }
 
 /* e^(a^2) erfc(a) for 0 <= a < 28: a minimax polynomial of (a - 3) / (a + 3), over 1 + 2 a */
@@ -59,18 +154,18 @@ static inline double cn_erfcx_f64(double a) {
   return p / (1.0 + 2.0 * a);
 }
 
-/* e^(-a^2 s) for s = 1 or 1/2: the square in two parts, since rounding it would show in the result. */
-static inline double cn_exp_square_f64(double a, double s) {
+/* c e^(-a^2 s) for s = 1 or 1/2, 0 <= a < 40: the square in two parts, since rounding it would show in the result. */
+static inline double cn_exp_square_f64(double a, double s, double c) {
   const double h = cn_from_bits_f64(cn_bits_f64(a) & UINT64_C(0xfffffffff8000000));
-  const double low = (a - h) * (a + h) * s;
-  const double e = cn_exp_f64(-(h * h) * s);
-  return e - e * (low - 0.5 * low * low);
+  const double rest = (a - h) * (a + h) * s;
+  double k, low;
+  const double r = cn_exp_reduce_f64(-(h * h) * s, &k, &low);
+  const double e = 1.0 + (r + (low + r * r * cn_exp_poly_f64(r)));
+  return cn_scale_f64((e - e * (rest - rest * rest * (0.5 - rest * 0x1.5555555555555p-3))) * c, k);
 }
 
-static inline double cn_erf_f64(double x) {
-  const double a = cn_abs_f64(x), z = x * x;
-  const double b = a < 7.0 ? a : 7.0;
-  const double large = 1.0 - cn_exp_square_f64(b, 1.0) * cn_erfcx_f64(b);
+/* erf(x) / x - 1 of z = x^2 for |x| < 1, minimax */
+static inline double cn_erf_poly_f64(double z) {
   double p = -0x1.2905db202dcbbp-38;
   p = p * z + 0x1.7ebe3ed236acep-34;
   p = p * z - 0x1.4e536e5b19cb2p-30;
@@ -85,30 +180,35 @@ static inline double cn_erf_f64(double x) {
   p = p * z + 0x1.ce2f21a042bddp-4;
   p = p * z - 0x1.812746b0379e7p-2;
   p = p * z + 0x1.06eba8214db69p-3;
-  return a < 1.0 ? x + x * p : x == x ? cn_copysign_f64(large, x) : x;
+  return p;
+}
+
+static inline double cn_erf_f64(double x) {
+  const double a = cn_abs_f64(x), b = cn_min_f64(a, 7.0);
+  const double large = 1.0 - cn_exp_square_f64(b, 1.0, cn_erfcx_f64(b));
+  return cn_pick_f64(a < 1.0, x + x * cn_erf_poly_f64(x * x), cn_copysign_f64(large, x));
 }
 
 static inline double cn_erfc_f64(double x) {
-  const double a = cn_abs_f64(x), b = a < 28.0 ? a : 28.0;
-  const double large = cn_exp_square_f64(b, 1.0) * cn_erfcx_f64(b);
-  const double y = x < 0.0 ? 2.0 - large : large;
-  return x == x ? (a < 0.25 ? 1.0 - cn_erf_f64(x) : y) : x;
+  const double a = cn_abs_f64(x), b = cn_min_f64(a, 28.0);
+  const double large = cn_exp_square_f64(b, 1.0, cn_erfcx_f64(b));
+  const double y = cn_pick_f64(x < 0.0, 2.0 - large, large);
+  return cn_pick_f64(a < 0.25, 1.0 - cn_erf_f64(x), y);
 }
 
 /* x (1 + erf(x / sqrt(2))) / 2, by erfc so that negative x keep their digits */
 static inline double cn_gelu_f64(double x) {
-  const double a = cn_abs_f64(x), b = a < 39.0 ? a : 39.0;
-  const double tail = 0.5 * cn_exp_square_f64(b, 0.5) * cn_erfcx_f64(b * 0x1.6a09e667f3bcdp-1);
-  const double y = x < 0.0 ? -b * tail : x * (1.0 - tail);
-  return x == x ? y : x;
+  const double a = cn_abs_f64(x), b = cn_min_f64(a, 39.0);
+  const double tail = cn_exp_square_f64(b, 0.5, 0.5 * b * cn_erfcx_f64(b * 0x1.6a09e667f3bcdp-1));
+  const double v = x * 0x1.6a09e667f3bcdp-1, near = x * (0.5 + 0.5 * (v + v * cn_erf_poly_f64(v * v)));
+  return cn_pick_f64(a < 0.75, near, cn_pick_f64(x < 0.0, -tail, x - tail));
 }
 
 /* x (1 + tanh(u)) / 2 = x sigmoid(2 u), u = sqrt(2 / pi) (x + 0.044715 x^3) */
 static inline double cn_gelu_tanh_f64(double x) {
-  const double low = x > -40.0 ? x : -40.0;
-  const double b = low < 40.0 ? low : 40.0;
+  const double b = cn_clip_f64(x, -40.0, 40.0);
   const double y = cn_sigmoid_f64(0x1.9884533d43651p+0 * b * (1.0 + 0.044715 * b * b));
-  return x == x ? (x < 40.0 ? b * y : x) : x;
+  return cn_pick_f64(x > 40.0, x, b * y);
 }
 
 #endif

@@ -3,13 +3,14 @@
 #ifndef CN_SCALAR_SQRT_H
 #define CN_SCALAR_SQRT_H
 
+#include "base.h"
 #include <stdint.h>
 
 /* Portable square roots, rounded as IEEE 754 says: an estimate by Newton steps for 1 / sqrt, then the exact remainder of its
  * square in integers that may wrap, since the remainder is small. m 2^46 and y^2 are compared, m in [1, 4). */
-static inline float cn_sqrt_f32(float x) {
+CN_INLINE float cn_sqrt_f32(float x) {
   const int tiny = x < 0x1p-126f;
-  const uint32_t u = cn_bits_f32(tiny ? x * 0x1p24f : x);
+  const uint32_t u = cn_bits_f32(x * cn_pick_f32(tiny, 0x1p24f, 1.0f));
   const uint32_t e = (u >> 23) + (tiny ? 127 - 24 : 127); /* exponent + 254 */
   const float m = cn_from_bits_f32((u & 0x7fffffu) | (127 + (e & 1)) << 23);
   const uint32_t wide = ((u & 0x7fffffu) | 0x800000u) << 23 << (e & 1);
@@ -24,13 +25,13 @@ static inline float cn_sqrt_f32(float x) {
   y += rest > y;
   y -= rest <= -y;
   const float root = cn_from_bits_f32((uint32_t)y - 0x800000u + ((e >> 1) << 23));
-  const float positive = x < cn_inf_f32() ? root : x;
-  return x > 0.0f ? positive : x == 0.0f ? x : cn_nan_f32();
+  const float positive = cn_pick_f32(x < cn_inf_f32(), root, x);
+  return cn_pick_f32(x > 0.0f, positive, cn_pick_f32(x == 0.0f, x, cn_nan_f32()));
 }
 
 static inline double cn_sqrt_f64(double x) {
   const int tiny = x < 0x1p-1022;
-  const uint64_t u = cn_bits_f64(tiny ? x * 0x1p54 : x), f = u & UINT64_C(0xfffffffffffff);
+  const uint64_t u = cn_bits_f64(x * cn_pick_f64(tiny, 0x1p54, 1.0)), f = u & UINT64_C(0xfffffffffffff);
   const uint64_t e = (u >> 52) + (tiny ? 1023 - 54 : 1023); /* exponent + 2046 */
   const double m = cn_from_bits_f64(f | (1023 + (e & 1)) << 52);
   const uint64_t wide = (f | UINT64_C(0x10000000000000)) << 52 << (e & 1);
@@ -46,12 +47,12 @@ static inline double cn_sqrt_f64(double x) {
   y += rest > y;
   y -= rest <= -y;
   const double root = cn_from_bits_f64((uint64_t)y - UINT64_C(0x10000000000000) + ((e >> 1) << 52));
-  const double positive = x < cn_inf_f64() ? root : x;
-  return x > 0.0 ? positive : x == 0.0 ? x : cn_nan_f64();
+  const double positive = cn_pick_f64(x < cn_inf_f64(), root, x);
+  return cn_pick_f64(x > 0.0, positive, cn_pick_f64(x == 0.0, x, cn_nan_f64()));
 }
 
 /* 1 / sqrt(x), two roundings */
-static inline float cn_rsqrt_f32(float x) { return 1.0f / cn_sqrt_f32(x); }
+CN_INLINE float cn_rsqrt_f32(float x) { return 1.0f / cn_sqrt_f32(x); }
 
 static inline double cn_rsqrt_f64(double x) { return 1.0 / cn_sqrt_f64(x); }
 
