@@ -27,6 +27,12 @@ static const Layer layers[] = {
     {1, 1024, 2048, 14, 1, 2}, {2, 2048, 512, 7, 1, 1}, {2, 512, 512, 7, 3, 1},
 };
 
+/* Depthwise layers of MobileNetV2 and EfficientNet; those with their own driver. */
+static const Layer depthwise[] = {
+    {1, 32, 32, 112, 3, 1}, {1, 96, 96, 112, 3, 2}, {2, 144, 144, 56, 3, 1}, {3, 192, 192, 28, 3, 1},
+    {4, 384, 384, 14, 3, 1}, {3, 960, 960, 7, 3, 1}, {1, 240, 240, 28, 5, 1}, {3, 672, 672, 14, 5, 1},
+};
+
 /* m, k, n; the first is ResNet-50's. */
 static const size_t products[][3] = {
     {1, 2048, 1000}, {128, 768, 768}, {128, 768, 3072}, {128, 3072, 768}, {197, 192, 576}, {512, 512, 512}, {1024, 1024, 1024},
@@ -118,6 +124,30 @@ static Row bench_gemm(const KernelSet *s, const size_t *p, int repeats) {
   return row;
 }
 
+static Row bench_depthwise(const KernelSet *s, const Layer *l, int repeats) {
+  const size_t pad = l->kernel / 2, out = (l->in + 2 * pad - l->kernel) / l->stride + 1;
+  cn_depthwise_f32_args a = {.window = {.images = 1, .groups = l->c, .c = 1, .m = 1,
+                                        .in = {1, l->in, l->in}, .out = {1, out, out}, .kernel = {1, l->kernel, l->kernel},
+                                        .stride = {1, l->stride, l->stride}, .dilation = {1, 1, 1}, .up = {1, 1, 1},
+                                        .pad = {0, (ptrdiff_t)pad, (ptrdiff_t)pad}}};
+  DepthwiseRun *run = l->kernel == 5 ? s->depthwise_f32_5x5s1 : l->stride == 2 ? s->depthwise_f32_3x3s2 : s->depthwise_f32_3x3s1;
+  float *in = values(l->c * l->in * l->in), *weights = values(l->c * l->kernel * l->kernel), *bias = values(l->c);
+  float *result = values(l->c * out * out), *scratch = values(s->depthwise_f32_scratch(&a.window));
+  a.in = in;
+  a.weights = weights;
+  a.out = result;
+  a.ep = (cn_epilogue_f32){.flags = CN_EP_ROW_BIAS | CN_EP_CLAMP, .bias = bias, .lo = 0.0f, .hi = 6.0f};
+  Row row = {1e9, 2.0 * (double)(l->c * l->kernel * l->kernel * out * out)};
+  for (int i = 0; i < repeats; i++) {
+    const double t = now();
+    run(&a, scratch, 0, s->depthwise_f32_tasks(&a));
+    const double d = now() - t;
+    if (d < row.seconds) row.seconds = d;
+  }
+  free(in), free(weights), free(bias), free(result), free(scratch);
+  return row;
+}
+
 static void bench_set(const KernelSet *s, int repeats) {
   double best = peak(s, 0), flop = 0, seconds = 0;
   (void)printf("%s\n%-34s %5s %9s %9s %6s\n", s->name, "", "times", "us", "GFLOP/s", "share");
@@ -138,6 +168,13 @@ static void bench_set(const KernelSet *s, int repeats) {
     best = peak(s, best);
     (void)printf("gemm m %4zu k %4zu n %4zu %16s %9.1f %9.1f %5.0f%%\n", products[i][0], products[i][1], products[i][2], "",
                  row.seconds * 1e6, row.flop * 1e-9 / row.seconds, row.flop * 1e-7 / row.seconds / best);
+  }
+  for (size_t i = 0; i < LENGTH(depthwise); i++) {
+    const Layer *l = &depthwise[i];
+    const Row row = bench_depthwise(s, l, repeats);
+    best = peak(s, best);
+    (void)printf("depthwise %4zux%3zux%-3zu, %zux%zu / %zu %12s %9.1f %9.1f %5.0f%%\n", l->c, l->in, l->in, l->kernel, l->kernel,
+                 l->stride, "", row.seconds * 1e6, row.flop * 1e-9 / row.seconds, row.flop * 1e-7 / row.seconds / best);
   }
   (void)printf("FMA peak %.1f GFLOP/s\n\n", best);
 }
