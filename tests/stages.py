@@ -78,7 +78,7 @@ STAGES = [
     Stage("conformance", "the ONNX backend suite through generated code",
           ["{python} tests/conformance/run.py --castnet {plain} --cases {cases} --results {work}/conformance.json",
            "{python} tests/conformance/properties.py --castnet {plain}"],
-          ["{python} tests/conformance/properties.py --castnet {plain}"] + [conformance(cc, target) 
+          ["{python} tests/conformance/properties.py --castnet {plain}"] + [conformance(cc, target)
            for cc in ("gcc", "clang") for target in ("c99", "x86-64-v3")]),
     Stage("models", "real models with recorded outputs",
           ["{python} tests/models/run.py --castnet {plain} --results {work}/models.json"],

@@ -4,6 +4,7 @@
   run.py --castnet build/compiler/castnet [--filter 'conv*'] [--update]
 
 NAME.onnxtxt    a model in ONNX's text syntax, turned into NAME.onnx before the command runs; or
+NAME.py         prints the bytes of NAME.onnx (for what the text syntax cannot say; finds tests/hostile/crafted); or
 NAME.*          any other input files (NAME.onnx, NAME.ir …), taken as they are
 NAME[.WHAT].cmd one line of shell, run in an empty folder that holds NAME's inputs and an executable `./castnet`
 NAME[.WHAT].out what it did: exit status, standard output, standard error, and the text of every file it wrote
@@ -17,16 +18,19 @@ import hashlib
 import os
 import re
 import shutil
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+import onnx.parser
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(HERE.parent / "lib"))
 import harness  # noqa: E402
 
-OWN = {".cmd", ".out", ".py"}
+OWN = {".cmd", ".out"}
 TEXT_LIMIT = 64 << 10  # longer files and those that are not text are given by size and hash
 
 
@@ -39,10 +43,12 @@ def inputs_of(command):
 def place_inputs(command, folder, castnet):
     (folder / "castnet").symlink_to(castnet)
     for source in inputs_of(command):
+        made = folder / source.with_suffix(".onnx").name
         if source.suffix == ".onnxtxt":
-            import onnx.parser
-            model = onnx.parser.parse_model(source.read_text())
-            (folder / source.with_suffix(".onnx").name).write_bytes(model.SerializeToString(deterministic=True))
+            made.write_bytes(onnx.parser.parse_model(source.read_text()).SerializeToString(deterministic=True))
+        elif source.suffix == ".py":
+            env = {**os.environ, "PYTHONPATH": str(HERE.parent / "hostile")}
+            made.write_bytes(subprocess.run([sys.executable, source], env=env, check=True, stdout=subprocess.PIPE).stdout)
         else:
             shutil.copyfile(source, folder / source.name)
 
