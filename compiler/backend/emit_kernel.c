@@ -32,7 +32,7 @@ void kernel_finish(KernelPrinter *k) {
   EmitCtx *c = k->c;
   const Step *s = k->step;
   StrBuf params = sb_new(c->arena), args = sb_new(c->arena), rest = sb_new(c->arena), comment = sb_new(c->arena);
-  emit_params_text(&k->params, s->out[0], &params, &args);
+  emit_params_text(&k->params, s->out, s->kind == STEP_RECURRENT ? 3 : 1, &params, &args);
   if (s->scratch != NO_TENSOR) {
     sb_puts(&params, ", float *scratch");
     sb_puts(&args, ", (float *)(void *)");
@@ -40,7 +40,7 @@ void kernel_finish(KernelPrinter *k) {
   }
   emit_symbol_params(c, &params, &k->symbols);
   emit_symbol_args(c, &args, &k->symbols);
-  emit_describe(c, &comment, s->out[0]);
+  emit_describe(c, &comment, s->out[0] != NO_TENSOR ? s->out[0] : s->out[1] != NO_TENSOR ? s->out[1] : s->out[2]);
   sb_printf(&rest, "(%s) {\n%s}\n", params.data, k->body.data);
   Str name = emit_function(c, s, "void", sb_view(&comment), sb_view(&rest));
   emit_call(c, s, name, false, sb_view(&args));

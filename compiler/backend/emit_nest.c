@@ -313,19 +313,27 @@ static uint32_t storage_of(const Program *p, uint32_t tensor) {
   return buffer;
 }
 
-void emit_params_text(EmitParams *ps, uint32_t out, StrBuf *params, StrBuf *args) {
+void emit_params_text(EmitParams *ps, const uint32_t *out, uint32_t n_out, StrBuf *params, StrBuf *args) {
+  static const char *const names[] = {"y", "y_h", "y_c"};
   EmitCtx *c = ps->c;
-  bool shared = false;
-  for (uint32_t k = 0; k < ps->tensors.n; k++)
-    shared = shared || storage_of(c->program, ps->tensors.data[k]) == storage_of(c->program, out);
+  bool shared = false, first = true;
+  for (uint32_t i = 0; i < n_out; i++)
+    for (uint32_t k = 0; k < ps->tensors.n && out[i] != NO_TENSOR; k++)
+      shared = shared || storage_of(c->program, ps->tensors.data[k]) == storage_of(c->program, out[i]);
   const char *restrict_word = shared ? "" : "restrict ";
   for (uint32_t k = 0; k < ps->tensors.n; k++) {
-    sb_printf(params, "const %s *%sx%u, ", emit_ctype(c, ps->tensors.data[k]), restrict_word, k);
+    sb_printf(params, "%sconst %s *%sx%u", first ? "" : ", ", emit_ctype(c, ps->tensors.data[k]), restrict_word, k);
+    if (!first) sb_puts(args, ", ");
     emit_pointer(c, args, ps->tensors.data[k], false);
-    sb_puts(args, ", ");
+    first = false;
   }
-  sb_printf(params, "%s *%sy", emit_ctype(c, out), restrict_word);
-  emit_pointer(c, args, out, true);
+  for (uint32_t i = 0; i < n_out; i++) {
+    if (out[i] == NO_TENSOR) continue;
+    sb_printf(params, "%s%s *%s%s", first ? "" : ", ", emit_ctype(c, out[i]), restrict_word, names[i]);
+    if (!first) sb_puts(args, ", ");
+    emit_pointer(c, args, out[i], true);
+    first = false;
+  }
 }
 
 static bool narrow(const Program *p, const Nest *n) {
@@ -354,7 +362,7 @@ bool emit_nest(EmitCtx *c, const Step *s) {
     case NEST_SCATTER: print_scatter(&p); break;
   }
   SymbolSet symbols = nest_symbols(c, n);
-  emit_params_text(&ps, s->out[0], &params, &args);
+  emit_params_text(&ps, s->out, 1, &params, &args);
   emit_symbol_params(c, &params, &symbols);
   emit_symbol_args(c, &args, &symbols);
   StrBuf rest = sb_new(c->arena), comment = sb_new(c->arena);

@@ -10,14 +10,16 @@ bool emit_conv(EmitCtx *c, const Step *s);
 bool emit_pool(EmitCtx *c, const Step *s);
 bool emit_extern(EmitCtx *c, const Step *s);
 
+bool emit_recurrent(EmitCtx *c, const Step *s);
+
 /* Read-only pointer parameters of a step function, x0, x1 ..., one a tensor. */
 typedef struct EmitParams {
   EmitCtx *c;
   VEC(uint32_t) tensors;
 } EmitParams;
 Str emit_param(EmitParams *ps, uint32_t tensor); /* its name; added when new */
-/* "const float *restrict x0, float *restrict y" and the call's arguments; restrict only where no storage is shared. */
-void emit_params_text(EmitParams *ps, uint32_t out, StrBuf *params, StrBuf *args);
+/* "const float *restrict x0, float *restrict y" and the call's arguments (up to three results: y, y_h, y_c); restrict only where no storage is shared. */
+void emit_params_text(EmitParams *ps, const uint32_t *out, uint32_t n_out, StrBuf *params, StrBuf *args);
 void emit_access_symbols(EmitCtx *c, SymbolSet *s, const Access *a, uint32_t n, uint32_t n_axes);
 void emit_expr_symbols(EmitCtx *c, SymbolSet *s, const Expr *e);
 

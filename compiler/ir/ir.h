@@ -132,6 +132,7 @@ typedef struct RecurrentAttr {
   int64_t hidden;
   uint8_t direction; /* 0 forward, 1 reverse, 2 both */
   bool batch_first, linear_before_reset, input_forget;
+  bool prepared; /* by pass_recurrent: in[0] holds the gates' input part [steps][batch][directions][gates * hidden], in[3] GRU's bias of gate h */
   float clip; /* 0: none */
   const RecurrentAct *acts; /* [directions][activations of the cell] */
 } RecurrentAttr;

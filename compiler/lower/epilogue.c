@@ -23,7 +23,7 @@ static bool fusable(Lower *l, const Node *n, const Virt *const *operands, uint32
   uint32_t t = virt_plain_tensor(l->p, operands[k]);
   if (t == NO_TENSOR || l->slots[n->in[k]->id].uses != 1 || l->step_of.data[t] < 0) return false;
   const PTensor *pt = &l->p->tensors.data[t];
-  if (l->p->buffers.data[pt->buffer].kind != BUF_ARENA || pt->rank != type->rank) return false;
+  if (l->p->buffers.data[pt->buffer].kind != BUF_ARENA || pt->rank != type->rank || pt->dtype != type->dtype) return false;
   if (pt->rank && memcmp(pt->dims, type->dims, pt->rank * sizeof *pt->dims) != 0) return false;
   Step *s = &l->p->main.steps.data[l->step_of.data[t]];
   if (s->n_out != 1 || s->out[0] != t || !epilogue_of(s)) return false;

@@ -186,15 +186,7 @@ bool lower_contract(Lower *l, const Node *n) {
   return true;
 }
 
-/* ---- kernels over dense operands --------------------------------------------------------------------------------------------------------- */
-/* All operands dense, all outputs new: the common shape of kernel steps. */
-static void dense_step(Lower *l, const Node *n, StepKind kind, uint32_t n_in, uint32_t n_out, const void *attr) {
-  uint32_t in[MAX_RANK], out[MAX_RANK];
-  for (uint32_t k = 0; k < n_in; k++) in[k] = k < n->n_in ? lower_dense(l, n->in[k], n->src) : NO_TENSOR;
-  for (uint32_t k = 0; k < n_out; k++) out[k] = k < n->n_out && n->out[k] ? lower_result(l, n->out[k]) : NO_TENSOR;
-  (void)lower_step(l, kind, in, n_in, out, n_out, attr, NULL, n->src);
-}
-
+/* ---- kernels over dense operands ------------------------------------------------------------------------------------------------------- */
 /* Weights of a convolution packed now if constant, else by the step, into the scratch whose size is returned. */
 static const Dim *pack_weights(Lower *l, ConvStep *s, uint32_t *weights, const Dim *depth) {
   const TargetTile *tile = target_tile(l->opt->target, "gemm_f32");
@@ -253,10 +245,40 @@ bool lower_pool(Lower *l, const Node *n) {
   return true;
 }
 
+/* R [D][G * H][H] as packed [H][G * H] a direction; GRU's gate h apart from z and r. */
+static size_t pack_recurrence(const RecurrentStep *s, const float *r, float *dst) {
+  size_t h = (size_t)s->attr.hidden, n = s->gates * h, first = s->gates == 3 ? 2 * h : n;
+  size_t size = cn_pack_size(h, first, s->nr);
+  if (dst) cn_pack_b_f32(r, 1, h, h, first, s->nr, dst);
+  if (s->gates != 3) return size;
+  if (dst) cn_pack_b_f32(r + 2 * h * h, 1, h, h, h, s->nr, dst + size);
+  return size + cn_pack_size(h, h, s->nr);
+}
+
 bool lower_recurrent(Lower *l, const Node *n) {
+  static const uint32_t gates[] = {[CELL_RNN] = 1, [CELL_GRU] = 3, [CELL_LSTM] = 4}, acts[] = {[CELL_RNN] = 1, [CELL_GRU] = 2, [CELL_LSTM] = 3};
+  DimCtx *c = l->p->dims;
   RecurrentStep *s = NEW(l->a, RecurrentStep);
-  s->attr = *(const RecurrentAttr *)n->attr;
-  dense_step(l, n, STEP_RECURRENT, 8, 3, s);
+  *s = (RecurrentStep){.attr = *(const RecurrentAttr *)n->attr, .nr = target_tile(l->opt->target, "gemm_f32")->nr};
+  s->gates = gates[s->attr.cell];
+  s->n_acts = acts[s->attr.cell];
+  s->packed = pack_recurrence(s, NULL, NULL);
+  uint32_t in[8], out[3], dirs = s->attr.direction == 2 ? 2 : 1;
+  for (uint32_t k = 0; k < 8; k++) in[k] = k < n->n_in ? lower_dense(l, n->in[k], n->src) : NO_TENSOR;
+  for (uint32_t k = 0; k < 3; k++) out[k] = k < n->n_out && l->slots[n->out[k]->id].uses ? lower_result(l, n->out[k]) : NO_TENSOR;
+  const Buffer *r = &l->p->buffers.data[l->p->tensors.data[in[2]].buffer];
+  if (r->kind == BUF_CONST && dim_is(l->p->tensors.data[in[2]].offset, 0)) {
+    const float *src = tensor_host_elements(l->a, r->data);
+    float *packed = NEW_ARRAY(l->a, float, s->packed * dirs);
+    size_t h = (size_t)s->attr.hidden;
+    for (uint32_t d = 0; d < dirs; d++) (void)pack_recurrence(s, src + d * s->gates * h * h, packed + d * s->packed);
+    in[2] = lower_packed(l, s->packed * dirs, packed, r->name);
+    s->r_packed = true;
+  }
+  const Dim *batch = l->p->tensors.data[in[0]].dims[1];
+  const Dim *floats = dim_mulc(c, batch, (int64_t)(s->gates + 1 + 2) * s->attr.hidden); /* gates and reset, then states that are no outputs */
+  if (!s->r_packed) floats = dim_addc(c, floats, (int64_t)s->packed);
+  (void)lower_step(l, STEP_RECURRENT, in, 8, out, 3, s, dim_mulc(c, floats, 4), n->src);
   return true;
 }
 

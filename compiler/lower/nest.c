@@ -1,4 +1,5 @@
-/* Canonical nests: no axes of extent 1, and neighbouring axes that every access walks as one, merged. */
+/* Canonical nests: nothing computed or loaded in vain, no axes of extent 1, neighbouring axes that every access walks as one
+ * merged. */
 #include "lower/program.h"
 
 static bool uses_index(const Nest *n, uint32_t axis) {
@@ -58,6 +59,61 @@ static bool mergeable(DimCtx *c, const Nest *n, const AccessList *l, uint32_t ax
   return true;
 }
 
+/* ---- dead nodes and loads ---- */
+typedef struct Reach {
+  const Nest *n;
+  uint8_t *node, *load;
+} Reach;
+
+static void reach_access(Reach *r, const Access *a) {
+  for (uint32_t k = 0; k < a->n_indirect; k++) r->node[a->indirect[k].node] = 1;
+}
+
+/* Marks, from the last node down, what the result needs; nodes come before their users. */
+static void reach(Reach *r) {
+  for (uint32_t i = r->n->map.n; i-- > 0;) {
+    const ExprNode *x = &r->n->map.nodes[i];
+    if (!r->node[i]) continue;
+    for (unsigned k = 0; k < expr_node_arity(x); k++) r->node[x->args[k]] = 1;
+    if (x->kind != EXPR_INPUT) continue;
+    r->load[x->operand] = 1;
+    reach_access(r, &r->n->loads[x->operand]);
+  }
+}
+
+static const IndirectTerm *renumber_terms(Arena *a, const Access *access, const uint32_t *now) {
+  IndirectTerm *t = arena_dup(a, access->indirect, access->n_indirect * sizeof *t);
+  for (uint32_t k = 0; k < access->n_indirect; k++) t[k].node = now[t[k].node];
+  return t;
+}
+
+static void prune(Arena *a, Nest *n) {
+  Reach r = {n, NEW_ARRAY(a, uint8_t, n->map.n), NEW_ARRAY(a, uint8_t, n->n_loads)};
+  r.node[n->map.n - 1] = 1;
+  reach_access(&r, &n->store);
+  reach(&r);
+  uint32_t *node_now = NEW_ARRAY(a, uint32_t, n->map.n), *load_now = NEW_ARRAY(a, uint32_t, n->n_loads), kept = 0, loads = 0;
+  Access *access = NEW_ARRAY(a, Access, n->n_loads);
+  for (uint32_t i = 0; i < n->map.n; i++) node_now[i] = r.node[i] ? kept++ : 0;
+  for (uint32_t k = 0; k < n->n_loads; k++) {
+    if (!r.load[k]) continue;
+    load_now[k] = loads;
+    access[loads] = n->loads[k];
+    access[loads++].indirect = renumber_terms(a, &n->loads[k], node_now);
+  }
+  for (uint32_t i = 0; i < n->map.n; i++) {
+    if (!r.node[i]) continue;
+    ExprNode x = n->map.nodes[i];
+    for (unsigned k = 0; k < expr_node_arity(&x); k++) x.args[k] = node_now[x.args[k]];
+    if (x.kind == EXPR_INPUT) x.operand = load_now[x.operand];
+    n->map.nodes[node_now[i]] = x;
+  }
+  n->map.n = n->map.cap = kept;
+  n->store.indirect = renumber_terms(a, &n->store, node_now);
+  n->loads = access;
+  n->n_loads = loads;
+}
+
 void nest_simplify(Arena *a, DimCtx *c, Nest *n) {
   /* ARGMAX, ARGMIN count along their one reduced axis: it stays as it is */
   bool arg = n->mode == NEST_REDUCE && (n->reduce == REDUCE_ARGMAX || n->reduce == REDUCE_ARGMIN);
@@ -65,6 +121,9 @@ void nest_simplify(Arena *a, DimCtx *c, Nest *n) {
   n->extent = arena_dup(a, n->extent, n->n_axes * sizeof *n->extent);
   n->map.nodes = arena_dup(a, n->map.nodes, n->map.n * sizeof *n->map.nodes);
   n->map.cap = n->map.n;
+  prune(a, n);
+  l.data[0] = (Access *)(uintptr_t)n->loads;
+  l.n[0] = n->n_loads;
   for (uint32_t j = n->n_axes; j-- > 0;) {
     bool keep = (arg && j + 1 == n->n_axes) || (n->mode == NEST_SCAN && j + 1 == n->n_axes);
     if (!keep && dim_is(n->extent[j], 1) && !uses_index(n, j)) remove_axis(n, &l, j);

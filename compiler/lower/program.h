@@ -132,7 +132,14 @@ typedef struct ConvStep {
   Epilogue epilogue;
 } ConvStep;
 
-typedef struct PoolStep { PoolAttr attr; } PoolStep;          typedef struct RecurrentStep { RecurrentAttr attr; } RecurrentStep; /* in[8], out[3], NO_TENSOR where absent; contiguous */
+typedef struct PoolStep { PoolAttr attr; } PoolStep;          /* in: gates' input part, -, R (packed if r_packed), GRU's h bias, lengths, h, c, peepholes; out: Y, Y_h, Y_c; NO_TENSOR where absent. */
+typedef struct RecurrentStep {
+  RecurrentAttr attr;
+  uint32_t gates, n_acts; /* of one direction */
+  bool r_packed;
+  size_t packed;          /* floats of one direction's packed R */
+  unsigned nr;            /* panel width */
+} RecurrentStep;
 
 /* A symbol that this step decides: dimension `axis` of its output `out`. */
 typedef struct SymbolDef { const Dim *symbol; uint32_t out, axis; } SymbolDef;

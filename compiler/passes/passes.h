@@ -7,6 +7,7 @@
 /* Composites and types that no kernel takes become nests: softmax, normalisation, pooling with indices, products and
  * convolutions of types other than f32 ... With `kernels` false everything becomes nests: the reference program. */
 bool pass_legalise(Ir *ir, bool kernels);
+bool pass_recurrent(Ir *ir);
 /* Nodes of constant operands become constants, by the reference evaluation, within a budget. */
 bool pass_fold(Ir *ir);
 /* Dead nodes go; copies, views of views and reshapes of reshapes are one. */

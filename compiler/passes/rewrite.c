@@ -52,7 +52,7 @@ bool pass_rewrite(Ir *ir, RewriteFn f, void *user) {
 }
 
 bool passes_run(Ir *ir, bool optimise) {
-  bool ok = pass_simplify(ir) && pass_legalise(ir, optimise);
+  bool ok = pass_simplify(ir) && pass_recurrent(ir) && pass_legalise(ir, optimise);
   if (ok && optimise) ok = pass_fold(ir) && pass_fuse(ir) && pass_fold(ir);
   return ok && pass_simplify(ir) && !diags_any(ir->diags);
 }

@@ -1,0 +1,118 @@
+/* Recurrent steps: the activations as functions over strips, then a call of the driver for each direction. */
+#include "backend/emit_kernel.h"
+
+static uint32_t konst(Arena *a, Expr *e, float v) { return expr_const_f(a, e, DT_f32, (double)v); }
+static uint32_t fn1(Arena *a, Expr *e, ScalarFn f, uint32_t x) { return expr_fn1(a, e, f, x); }
+static uint32_t fn2(Arena *a, Expr *e, ScalarFn f, uint32_t x, uint32_t y) { return expr_fn2(a, e, f, x, y); }
+
+/* An activation of ONNX's recurrent operators as an expression over operand 0. */
+static Expr act_expr(Arena *a, RecurrentAct act) {
+  Expr e = {0};
+  uint32_t x = expr_input(a, &e, 0, DT_f32), y = x;
+  uint32_t alpha = konst(a, &e, act.alpha), beta = konst(a, &e, act.beta), zero = konst(a, &e, 0.0f), one = konst(a, &e, 1.0f);
+  switch (act.kind) {
+    case ACT_SIGMOID: y = fn1(a, &e, SC_sigmoid, x); break;
+    case ACT_TANH: y = fn1(a, &e, SC_tanh, x); break;
+    case ACT_RELU: y = fn2(a, &e, SC_max, x, zero); break;
+    case ACT_AFFINE: y = fn2(a, &e, SC_add, fn2(a, &e, SC_mul, alpha, x), beta); break;
+    case ACT_LEAKY_RELU: y = expr_fn3(a, &e, SC_select, fn2(a, &e, SC_lt, x, zero), fn2(a, &e, SC_mul, alpha, x), x); break;
+    case ACT_THRESHOLDED_RELU: y = expr_fn3(a, &e, SC_select, fn2(a, &e, SC_gt, x, alpha), x, zero); break;
+    case ACT_SCALED_TANH: y = fn2(a, &e, SC_mul, alpha, fn1(a, &e, SC_tanh, fn2(a, &e, SC_mul, beta, x))); break;
+    case ACT_HARD_SIGMOID:
+      y = fn2(a, &e, SC_add, fn2(a, &e, SC_mul, alpha, x), beta);
+      y = fn2(a, &e, SC_min, fn2(a, &e, SC_max, y, zero), one);
+      break;
+    case ACT_ELU: y = expr_fn3(a, &e, SC_select, fn2(a, &e, SC_gt, x, zero), x, fn2(a, &e, SC_mul, alpha, fn1(a, &e, SC_expm1, x))); break;
+    case ACT_SOFTSIGN: y = fn1(a, &e, SC_softsign, x); break;
+    case ACT_SOFTPLUS: y = fn1(a, &e, SC_softplus, x); break;
+  }
+  expr_set_result(a, &e, y);
+  return e;
+}
+
+static Str emit_act(EmitCtx *c, const Step *s, RecurrentAct act) {
+  Expr e = act_expr(c->arena, act);
+  StrBuf b = sb_new(c->arena);
+  Str coord = STR("i0"), value[1] = {STR("v[i0]")};
+  ExprPrinter p = expr_printer(c, &e, 1, &coord, NULL, NULL, value, "t", true);
+  sb_puts(&b, "(float *v, size_t n) {\n");
+  expr_print_depth(&p, &b, 0, 2);
+  sb_puts(&b, "  for (size_t i0 = 0; i0 < n; i0++) {\n");
+  expr_print_depth(&p, &b, 1, 4);
+  sb_printf(&b, "    v[i0] = %.*s;\n  }\n}\n", STR_ARG(expr_print_result(&p)));
+  return emit_function(c, s, "void", (Str){0}, sb_view(&b));
+}
+
+static void print_direction(KernelPrinter *k, const RecurrentStep *r, uint32_t d, const Str *names, const Str *acts) {
+  StrBuf *b = &k->body;
+  EmitCtx *c = k->c;
+  const Program *p = c->program;
+  const Step *s = k->step;
+  long long hidden = (long long)r->attr.hidden, gh = hidden * r->gates;
+  const Dim *batch = p->tensors.data[s->in[0]].dims[1];
+  sb_printf(b, "  a.reverse = %d;\n", r->attr.direction == 1 || d == 1);
+  sb_printf(b, "  a.x = %s + %lld;\n", names[0].ptr, d * gh);
+  if (r->r_packed) sb_printf(b, "  a.r = %s + %lld;\n", names[2].ptr, (long long)(d * r->packed));
+  else {
+    sb_printf(b, "  cn_pack_b_f32(%s + %lld, 1, %lld, %lld, %lld, %u, packed);\n", names[2].ptr, d * gh * hidden, hidden, hidden, r->gates == 3 ? 2 * hidden : gh, r->nr);
+    if (r->gates == 3)
+      sb_printf(b, "  cn_pack_b_f32(%s + %lld, 1, %lld, %lld, %lld, %u, packed + cn_pack_size(%lld, %lld, %u));\n", names[2].ptr,
+                (d * gh + 2 * hidden) * hidden, hidden, hidden, hidden, r->nr, hidden, 2 * hidden, r->nr);
+    sb_puts(b, "  a.r = packed;\n");
+  }
+  if (names[3].len) sb_printf(b, "  a.r_bias = %s + %lld;\n", names[3].ptr, d * hidden);
+  if (names[7].len) sb_printf(b, "  a.peephole = %s + %lld;\n", names[7].ptr, d * 3 * hidden);
+  const char *y_names[3] = {"y", "y_h", "y_c"};
+  StrBuf state = sb_new(c->arena);
+  emit_symbols_add(c, &k->symbols, batch);
+  sb_printf(&state, "%u * ", d);
+  emit_dim(c, &state, batch);
+  sb_printf(&state, " * %lld", hidden);
+  if (s->out[0] != NO_TENSOR) {
+    sb_printf(b, "  a.y = y + %u * ", d);
+    emit_dim(c, b, batch);
+    sb_printf(b, " * %lld;\n", hidden);
+  }
+  for (int i = 1; i <= (r->attr.cell == CELL_LSTM ? 2 : 1); i++) {
+    char field = i == 1 ? 'h' : 'c';
+    if (s->out[i] != NO_TENSOR) sb_printf(b, "  a.%c = %s + %s;\n", field, y_names[i], state.data);
+    else {
+      sb_printf(b, "  a.%c = state%s", field, i == 2 ? " + a.batch * a.hidden" : "");
+      sb_puts(b, ";\n");
+    }
+    if (names[4 + i].len) sb_printf(b, "  memcpy(a.%c, %s + %s, a.batch * a.hidden * sizeof *a.%c);\n", field, names[4 + i].ptr, state.data, field);
+    else sb_printf(b, "  memset(a.%c, 0, a.batch * a.hidden * sizeof *a.%c);\n", field, field);
+  }
+  static const char *const fields[] = {"f", "g", "act"};
+  for (uint32_t i = 0; i < r->n_acts; i++) sb_printf(b, "  a.%s = %s;\n", fields[i], acts[d * r->n_acts + i].ptr);
+  sb_puts(b, "  cn_recurrent_f32(&a, scratch);\n");
+}
+
+bool emit_recurrent(EmitCtx *c, const Step *s) {
+  const RecurrentStep *r = s->attr;
+  const Program *p = c->program;
+  KernelPrinter k = kernel_printer(c, s);
+  uint32_t dirs = r->attr.direction == 2 ? 2 : 1;
+  Str names[8] = {{0}}, acts[6];
+  for (uint32_t i = 0; i < dirs * r->n_acts; i++) acts[i] = emit_act(c, s, r->attr.acts[i]);
+  for (uint32_t i = 0; i < 8; i++)
+    if (s->in[i] != NO_TENSOR) names[i] = emit_param(&k.params, s->in[i]);
+  const PTensor *x = &p->tensors.data[s->in[0]];
+  long long hidden = (long long)r->attr.hidden, gh = hidden * r->gates;
+  sb_puts(&k.body, "  cn_recurrent_f32_args a;\n  memset(&a, 0, sizeof a);\n");
+  kernel_field(&k, "a.steps", x->dims[0]);
+  kernel_field(&k, "a.batch", x->dims[1]);
+  sb_printf(&k.body, "  a.hidden = %lld;\n  a.gates = %u;\n", hidden, r->gates);
+  if (r->attr.linear_before_reset) sb_puts(&k.body, "  a.linear_before_reset = 1;\n");
+  if (r->attr.input_forget) sb_puts(&k.body, "  a.input_forget = 1;\n");
+  if (r->attr.clip > 0) sb_printf(&k.body, "  a.clip = %s;\n", expr_const_text(c, DT_f32, dtype_read_bits(DT_f32, &r->attr.clip)).ptr);
+  sb_printf(&k.body, "  a.x_step = a.batch * %lld;\n  a.x_batch = %lld;\n", dirs * gh, dirs * gh);
+  sb_printf(&k.body, "  a.y_step = a.batch * %lld;\n  a.y_batch = %lld;\n", dirs * hidden, hidden);
+  if (names[4].len) sb_printf(&k.body, "  a.lengths = %s;\n", names[4].ptr);
+  if (!r->r_packed) sb_puts(&k.body, "  float *packed = scratch + cn_recurrent_f32_scratch(&a);\n");
+  if (s->out[1] == NO_TENSOR || (r->attr.cell == CELL_LSTM && s->out[2] == NO_TENSOR))
+    sb_printf(&k.body, "  float *state = scratch + cn_recurrent_f32_scratch(&a)%s;\n", r->r_packed ? "" : arena_printf(c->arena, " + %lld", (long long)r->packed).ptr);
+  for (uint32_t d = 0; d < dirs; d++) print_direction(&k, r, d, names, acts);
+  kernel_finish(&k);
+  return true;
+}

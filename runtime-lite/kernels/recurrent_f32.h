@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT-0 */
+/* Recurrent layers, f32 (ONNX RNN, GRU, LSTM): the part that depends on the state. What the input contributes to the gates is a
+ * plain matrix product, made for all steps at once before. Needs a SIMD layer included before. */
+#ifndef CN_KERNELS_RECURRENT_F32_H
+#define CN_KERNELS_RECURRENT_F32_H
+
+#include "kernels/gemm_f32.h"
+
+/* One direction. Gates in ONNX's order: RNN h; GRU z r h; LSTM i o f c. */
+typedef struct cn_recurrent_f32_args {
+  size_t steps, batch, hidden, gates; /* gates: 1 RNN, 3 GRU, 4 LSTM */
+  int reverse, linear_before_reset, input_forget;
+  const float *x;         /* gates' input part, biases included: (step, batch) at x[step * x_step + batch * x_batch], [gates * hidden] */
+  size_t x_step, x_batch;
+  const float *r;         /* recurrence [hidden][gates * hidden] packed (kernels/pack.h); GRU: z and r in one packing, h in a second */
+  const float *r_bias;    /* GRU with linear_before_reset: [hidden], of gate h; or NULL */
+  const float *peephole;  /* LSTM: [3][hidden] i o f; or NULL */
+  const int32_t *lengths; /* [batch] or NULL: all are steps long */
+  float *y;               /* output at (step, batch), or NULL */
+  size_t y_step, y_batch;
+  float *h, *c;           /* [batch][hidden] state: initial, then final; c: LSTM */
+  float clip;             /* of the gates, 0: none */
+  void (*f)(float *v, size_t n), (*g)(float *v, size_t n), (*act)(float *v, size_t n); /* activations, in place; act: LSTM's third */
+} cn_recurrent_f32_args;
+
+/* Floats of scratch. */
+CN_INLINE size_t cn_recurrent_f32_scratch(const cn_recurrent_f32_args *a) { return a->batch * (a->gates + 1) * a->hidden; }
+
+/* out [batch][ldo] += h [batch][hidden] times packed r, n columns. */
+CN_INLINE void cn_recurrent_product_f32(const cn_recurrent_f32_args *a, const float *h, const float *r, size_t n, float *out, size_t ldo) {
+  cn_gemm_f32_args g;
+  memset(&g, 0, sizeof g);
+  g.m = a->batch;
+  g.n = n;
+  g.k = a->hidden;
+  g.a = h;
+  g.a_rs = a->hidden;
+  g.a_ks = 1;
+  g.b = r;
+  g.c = out;
+  g.ldc = ldo;
+  g.ep.flags = CN_EP_RESIDUAL;
+  g.ep.residual = out;
+  cn_gemm_f32(&g, 0, cn_gemm_f32_tasks(&g));
+}
+
+CN_INLINE void cn_recurrent_clip_f32(const cn_recurrent_f32_args *a, float *v, size_t n) {
+  for (size_t i = 0; a->clip > 0.0f && i < n; i++) v[i] = v[i] > a->clip ? a->clip : v[i] < -a->clip ? -a->clip : v[i];
+}
+
+/* The gates of one batch entry are in v; h and c are its state. */
+CN_INLINE void cn_lstm_cell_f32(const cn_recurrent_f32_args *a, float *v, float *h, float *c) {
+  const size_t n = a->hidden;
+  float *in = v, *out = v + n, *forget = v + 2 * n, *cell = v + 3 * n;
+  for (size_t i = 0; a->peephole && i < n; i++) in[i] += a->peephole[i] * c[i];
+  for (size_t i = 0; a->peephole && i < n; i++) forget[i] += a->peephole[2 * n + i] * c[i];
+  cn_recurrent_clip_f32(a, in, n);
+  a->f(in, n);
+  cn_recurrent_clip_f32(a, forget, 2 * n);
+  a->f(forget, n);
+  a->g(cell, n);
+  if (a->input_forget) {
+    for (size_t i = 0; i < n; i++) forget[i] = 1.0f - in[i];
+  }
+  for (size_t i = 0; i < n; i++) c[i] = forget[i] * c[i] + in[i] * cell[i];
+  for (size_t i = 0; a->peephole && i < n; i++) out[i] += a->peephole[n + i] * c[i];
+  cn_recurrent_clip_f32(a, out, n);
+  a->f(out, n);
+  memcpy(h, c, n * sizeof *h);
+  a->act(h, n);
+  for (size_t i = 0; i < n; i++) h[i] *= out[i];
+}
+
+/* Gates z and r are activated, h's is complete. */
+CN_INLINE void cn_gru_cell_f32(const cn_recurrent_f32_args *a, float *v, float *h) {
+  const size_t n = a->hidden;
+  const float *z = v;
+  float *next = v + 2 * n;
+  cn_recurrent_clip_f32(a, next, n);
+  a->g(next, n);
+  for (size_t i = 0; i < n; i++) h[i] = (1.0f - z[i]) * next[i] + z[i] * h[i];
+}
+
+/* All batch entries of one GRU step, gates v [batch][3 * hidden], gate h without its recurrent part; reset: [batch][hidden]. */
+CN_INLINE void cn_gru_gates_f32(const cn_recurrent_f32_args *a, float *v, float *reset) {
+  const size_t n = a->hidden, ld = 3 * n;
+  const float *r_h = a->r + cn_round_up(2 * n, CN_GEMM_F32_NR) * n;
+  if (a->linear_before_reset) {
+    for (size_t b = 0; b < a->batch; b++) {
+      for (size_t i = 0; i < n; i++) reset[b * n + i] = a->r_bias ? a->r_bias[i] : 0.0f;
+    }
+    cn_recurrent_product_f32(a, a->h, r_h, n, reset, n);
+  }
+  for (size_t b = 0; b < a->batch; b++) {
+    float *zr = v + b * ld, *r = zr + n, *t = reset + b * n;
+    cn_recurrent_clip_f32(a, zr, 2 * n);
+    a->f(zr, 2 * n);
+    for (size_t i = 0; i < n; i++) t[i] = r[i] * (a->linear_before_reset ? t[i] : a->h[b * n + i]);
+    for (size_t i = 0; a->linear_before_reset && i < n; i++) zr[2 * n + i] += t[i];
+  }
+  if (!a->linear_before_reset) cn_recurrent_product_f32(a, reset, r_h, n, v + 2 * n, ld);
+}
+
+/* scratch: cn_recurrent_f32_scratch floats. */
+CN_DRIVER void cn_recurrent_f32(const cn_recurrent_f32_args *a, float *scratch) {
+  const size_t n = a->hidden, ld = a->gates * n;
+  float *v = scratch, *reset = scratch + a->batch * ld;
+  for (size_t s = 0; s < a->steps; s++) {
+    const size_t t = a->reverse ? a->steps - 1 - s : s;
+    for (size_t b = 0; b < a->batch; b++) memcpy(v + b * ld, a->x + t * a->x_step + b * a->x_batch, ld * sizeof *v);
+    cn_recurrent_product_f32(a, a->h, a->r, a->gates == 3 ? 2 * n : ld, v, ld);
+    if (a->gates == 3) cn_gru_gates_f32(a, v, reset);
+    for (size_t b = 0; b < a->batch; b++) {
+      const int active = !a->lengths || (int64_t)t < (int64_t)a->lengths[b];
+      float *h = a->h + b * n, *y = a->y ? a->y + t * a->y_step + b * a->y_batch : 0;
+      if (active && a->gates == 4) cn_lstm_cell_f32(a, v + b * ld, h, a->c + b * n);
+      if (active && a->gates == 3) cn_gru_cell_f32(a, v + b * ld, h);
+      if (active && a->gates == 1) {
+        cn_recurrent_clip_f32(a, v + b * ld, n);
+        a->f(v + b * ld, n);
+        memcpy(h, v + b * ld, n * sizeof *h);
+      }
+      if (y && active) memcpy(y, h, n * sizeof *y);
+      if (y && !active) memset(y, 0, n * sizeof *y);
+    }
+  }
+}
+
+#endif
