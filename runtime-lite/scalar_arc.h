@@ -30,7 +30,8 @@ static inline double cn_asin_f64(double x) {
   const double p = z * cn_asin_poly_f64(z);
   const double s = cn_sqrt_f64(z);
   const double h = cn_from_bits_f64(cn_bits_f64(s) & UINT64_C(0xffffffff00000000)), c = (z - h * h) / (s + h);
-  const double large = 0x1.921fb54442d18p-1 - ((2.0 * s * p - (0x1.1a62633145c07p-54 - 2.0 * c)) - (0x1.921fb54442d18p-1 - 2.0 * h));
+  const double rest = 2.0 * s * p - (0x1.1a62633145c07p-54 - 2.0 * c);
+  const double large = 0x1.921fb54442d18p-1 - (rest - (0x1.921fb54442d18p-1 - 2.0 * h));
   const double edge = cn_pick_f64(a == 1.0, cn_copysign_f64(0x1.921fb54442d18p+0, x), cn_nan_f64());
   return cn_pick_f64(a < 0.5, x + x * p, cn_pick_f64(a < 1.0, cn_copysign_f64(large, x), edge));
 }

@@ -54,8 +54,8 @@ static inline float cn_abs_f32(float x) { return cn_from_bits_f32(cn_bits_f32(x)
 
 static inline double cn_abs_f64(double x) { return cn_from_bits_f64(cn_bits_f64(x) & UINT64_C(0x7fffffffffffffff)); }
 
-/* c ? a : b with c 0 or 1, by bits: GCC, which keeps floating-point exceptions unless told otherwise, makes vector code of no other
- * form when a or b is a computed value. */
+/* c ? a : b with c 0 or 1, by bits: GCC, which keeps floating-point exceptions unless told otherwise, makes vector code
+ * of no other form when a or b is a computed value. */
 static inline float cn_pick_f32(int c, float a, float b) {
   const uint32_t m = 0 - (uint32_t)c;
   return cn_from_bits_f32((cn_bits_f32(a) & m) | (cn_bits_f32(b) & ~m));

@@ -63,8 +63,8 @@ CN_INLINE float cn_gelu_poly_f32(float z) {
   return p;
 }
 
-/* b e^(-b^2 / 2) P((b - 4) / (b + 4)) / (1 + b) = b erfc(b / sqrt(2)) / 2 for 0 <= b <= 15, P minimax. The square is taken in two
- * parts, since rounding it would show in the result. */
+/* b e^(-b^2 / 2) P((b - 4) / (b + 4)) / (1 + b) = b erfc(b / sqrt(2)) / 2 for 0 <= b <= 15, P minimax. The square is taken
+ * in two parts, since rounding it would show in the result. */
 CN_INLINE float cn_gelu_tail_f32(float b) {
   const float h = cn_head_f32(b);
   float k, low;
