@@ -1,0 +1,197 @@
+#include "cli/builder.h"
+
+#include "base/io.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { CC_SECONDS = 1800, MESSAGE_BYTES = 4000 };
+
+/* ---- options ---- */
+static bool in_path(Arena *a, const char *name) {
+  const char *path = getenv("PATH");
+  if (strchr(name, '/')) return access(name, X_OK) == 0;
+  while (path && *path) {
+    size_t n = strcspn(path, ":");
+    if (access(arena_printf(a, "%.*s/%s", (int)n, path, name).ptr, X_OK) == 0) return true;
+    path += n + (path[n] == ':');
+  }
+  return false;
+}
+
+static bool find_cc(Cli *c, Words *ret) {
+  static const char *const usual[] = {"cc", "gcc", "clang"};
+  const char *given = options_last(c, OPT_CC);
+  if (!given) given = getenv("CC");
+  if (given && *given) words_add(c->arena, ret, given);
+  for (size_t i = 0; ret->list.n == 0 && i < sizeof usual / sizeof *usual; i++)
+    if (in_path(c->arena, usual[i])) words_push(c->arena, ret, usual[i]);
+  if (ret->list.n && in_path(c->arena, ret->list.data[0])) return true;
+  const char *what = ret->list.n ? diag_quote(&c->diags, str_c(ret->list.data[0])) : "cc, gcc, clang";
+  (void)diag_add(&c->diags, DIAG_E0005, (DiagPlace){0}, "there is no C compiler: %s", what);
+  return false;
+}
+
+bool builder_options(Cli *c, BuildOptions *ret) {
+  *ret = (BuildOptions){.sanitize = options_has(c, OPT_SANITIZE)};
+  uint64_t jobs, seconds;
+  if (!options_number(c, OPT_JOBS, 1, 1024, 1, &jobs) || !options_number(c, OPT_TIMEOUT, 1, 1000000, 60, &seconds)) return false;
+  ret->jobs = (size_t)jobs;
+  ret->run_seconds = (double)seconds;
+  words_push(c->arena, &ret->flags, "-O1");
+  if (ret->sanitize) words_add(c->arena, &ret->flags, "-g -fsanitize=address,undefined -fno-sanitize-recover=all");
+  for (size_t i = 0; i < c->uses.n; i++) {
+    if (c->uses.data[i].id == OPT_CFLAGS) words_add(c->arena, &ret->flags, c->uses.data[i].value);
+    if (c->uses.data[i].id == OPT_SOURCE) words_push(c->arena, &ret->sources, c->uses.data[i].value);
+  }
+  return find_cc(c, &ret->cc);
+}
+
+/* ---- building ---- */
+static void add_all(Arena *a, Words *to, const Words *from) {
+  for (size_t i = 0; i < from->list.n; i++) words_push(a, to, from->list.data[i]);
+}
+
+static Words compiler(Cli *c, const BuildOptions *o, const Workdir *w, const char *cflags) {
+  Words r = {0};
+  add_all(c->arena, &r, &o->cc);
+  words_add(c->arena, &r, cflags);
+  add_all(c->arena, &r, &o->flags);
+  words_push(c->arena, &r, "-I");
+  words_push(c->arena, &r, workdir_path(w));
+  return r;
+}
+
+/* Absolute, since -I of the folder is what .incbin is looked for in. */
+static void add_sources(Cli *c, const BuildOptions *o, const Workdir *w, const castnet_interface *const *models, size_t n, Words *ret) {
+  words_push(c->arena, ret, workdir_file(c->arena, w, "castnet_check.c"));
+  for (size_t i = 0; i < n; i++) {
+    words_push(c->arena, ret, workdir_file(c->arena, w, arena_printf(c->arena, "%s.c", models[i]->prefix).ptr));
+    const char *weights = workdir_file(c->arena, w, arena_printf(c->arena, "%s_weights.c", models[i]->prefix).ptr);
+    if (!models[i]->weights_at_run_time && access(weights, F_OK) == 0) words_push(c->arena, ret, weights);
+  }
+  add_all(c->arena, ret, &o->sources);
+}
+
+/* The first lines of what a child printed. */
+static Str message(Arena *a, const char *path) {
+  Diags none = {.arena = a};
+  Str text;
+  if (!file_map(a, &none, path, &text)) return STR("");
+  if (text.len > MESSAGE_BYTES) text.len = MESSAGE_BYTES;
+  while (text.len && (text.ptr[text.len - 1] == '\n' || text.ptr[text.len - 1] == ' ')) text.len--;
+  return arena_str(a, text);
+}
+
+/* One line a diagnostic: the first one with "error" in it, else the first. */
+static Str telling_line(Arena *a, Str text, const char *word) {
+  StrBuf b = sb_new(a);
+  Str first = {0};
+  for (size_t i = 0; i < text.len;) {
+    size_t n = i;
+    while (n < text.len && text.ptr[n] != '\n') n++;
+    Str line = arena_str(a, (Str){text.ptr + i, n - i});
+    if (!first.len) first = line;
+    if (strstr(arena_cstr(a, line), word)) {
+      first = line;
+      break;
+    }
+    i = n + 1;
+  }
+  sb_escaped(&b, first, 400);
+  return sb_view(&b);
+}
+
+static bool report_failure(Diags *d, Arena *a, const Command *cmd) {
+  Str text = message(a, cmd->output);
+  Str line = telling_line(a, text, "error");
+  if (cmd->start_error) (void)diag_add(d, DIAG_E0005, (DiagPlace){0}, "%s cannot be started: %s", cmd->argv[0], strerror(cmd->start_error));
+  else if (cmd->timed_out) (void)diag_add(d, DIAG_E0006, (DiagPlace){0}, "%s took more than %d s", cmd->argv[0], CC_SECONDS);
+  else if (cmd->signal) (void)diag_add(d, DIAG_E0006, (DiagPlace){0}, "%s was ended by signal %d", cmd->argv[0], cmd->signal);
+  else (void)diag_add(d, DIAG_E0006, (DiagPlace){0}, "%s: %.*s", cmd->argv[0], STR_ARG(line));
+  return false;
+}
+
+static const char *const *finish_words(Arena *a, Words *w) {
+  words_push(a, w, NULL);
+  return w->list.data;
+}
+
+static bool run_compilers(Diags *d, Arena *a, const BuildOptions *o, Workdir *w, Command *commands, size_t n) {
+  if (!commands_run(w, a, commands, n, o->jobs)) return false;
+  for (size_t i = 0; i < n; i++)
+    if (commands[i].exit_code != 0) return report_failure(d, a, &commands[i]);
+  return true;
+}
+
+/* With one job a single command compiles and links; with more each source has its own, and one links. */
+bool builder_build(Cli *c, Diags *d, const BuildOptions *o, Workdir *w, const castnet_interface *const *models, size_t n) {
+  Arena *a = c->arena;
+  Words sources = {0}, link = compiler(c, o, w, models[0]->cflags);
+  add_sources(c, o, w, models, n, &sources);
+  words_push(a, &link, "-o");
+  words_push(a, &link, workdir_file(a, w, "castnet_check"));
+  if (o->jobs > 1) {
+    Command *commands = NEW_ARRAY(a, Command, sources.list.n);
+    for (size_t i = 0; i < sources.list.n; i++) {
+      Words one = compiler(c, o, w, models[0]->cflags);
+      const char *object = workdir_file(a, w, arena_printf(a, "%zu.o", i).ptr);
+      words_push(a, &one, "-c");
+      words_push(a, &one, sources.list.data[i]);
+      words_push(a, &one, "-o");
+      words_push(a, &one, object);
+      words_push(a, &link, object);
+      commands[i] = (Command){.argv = finish_words(a, &one), .seconds = CC_SECONDS,
+                              .output = workdir_file(a, w, arena_printf(a, "%zu.log", i).ptr)};
+    }
+    if (!run_compilers(d, a, o, w, commands, sources.list.n)) return false;
+  } else {
+    add_all(a, &link, &sources);
+  }
+  Command last = {.argv = finish_words(a, &link), .output = workdir_file(a, w, "cc.log"), .seconds = CC_SECONDS};
+  return run_compilers(d, a, o, w, &last, 1);
+}
+
+/* ---- running ---- */
+static const char *signal_text(Arena *a, int s) {
+  switch (s) {
+    case SIGSEGV: return "SIGSEGV";
+    case SIGABRT: return "SIGABRT";
+    case SIGFPE: return "SIGFPE";
+    case SIGILL: return "SIGILL (does this machine have the target's instructions?)";
+    case SIGBUS: return "SIGBUS";
+    case SIGKILL: return "SIGKILL";
+    default: return arena_printf(a, "signal %d", s).ptr;
+  }
+}
+
+static RunOutcome fail_run(Diags *d, const char *fmt, const char *what) {
+  (void)diag_add(d, DIAG_E0603, (DiagPlace){0}, fmt, what);
+  return RUN_FAILED;
+}
+
+static RunOutcome judge_run(Cli *c, Diags *d, const Command *cmd, const char *outputs, const castnet_interface *m, AdapterResult *ret) {
+  Arena *a = c->arena;
+  if (cmd->start_error) return fail_run(d, "the program cannot be started: %s", strerror(cmd->start_error));
+  if (cmd->timed_out) return fail_run(d, "the generated code did not end in time%s (--timeout)", "");
+  if (cmd->signal) return fail_run(d, "the generated code was ended by %s", signal_text(a, cmd->signal));
+  Str line = telling_line(a, message(a, cmd->output), "rror: ");
+  if (cmd->exit_code != 0) return fail_run(d, "the program failed: %s", line.ptr ? line.ptr : "");
+  if (!adapter_read_outputs(a, outputs, m, ret)) return fail_run(d, "the program's outputs are not complete%s", "");
+  if (ret->fault) return fail_run(d, "the generated code broke its contract: %s", ret->fault);
+  if (ret->status != 0) return fail_run(d, "the generated code returned %s", adapter_status_name(ret->status));
+  return RUN_DONE;
+}
+
+RunOutcome builder_run(Cli *c, Diags *d, const BuildOptions *o, Workdir *w, const char *program, size_t k, const castnet_interface *m,
+                       const OnnxValue *const *inputs, AdapterResult *ret) {
+  Arena *a = c->arena;
+  const char *in = workdir_file(a, w, "inputs"), *out = workdir_file(a, w, "outputs");
+  if (!adapter_write_inputs(a, d, in, m, inputs)) return RUN_FAILED;
+  (void)unlink(out);
+  const char *argv[] = {program, arena_printf(a, "%zu", k).ptr, in, out, NULL};
+  Command cmd = {.argv = argv, .output = workdir_file(a, w, "run.log"), .seconds = o->run_seconds};
+  if (!commands_run(w, a, &cmd, 1, 1)) return RUN_INTERRUPTED;
+  return judge_run(c, d, &cmd, out, m, ret);
+}

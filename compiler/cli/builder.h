@@ -1,0 +1,30 @@
+/* Building and running generated code with the user's C compiler. */
+#ifndef CASTNET_BUILDER_H
+#define CASTNET_BUILDER_H
+
+#include "cli/adapter.h"
+#include "cli/cli.h"
+#include "cli/process.h"
+
+typedef struct BuildOptions {
+  Words cc;          /* the compiler and what stands with it in $CC */
+  Words flags;       /* behind the target's */
+  Words sources;     /* of the user */
+  bool sanitize;
+  size_t jobs;
+  double run_seconds;
+} BuildOptions;
+
+/* From the command line and the environment. False after E0005 or E0001. */
+bool builder_options(Cli *c, BuildOptions *ret);
+
+/* Builds the files of the models in the folder, written by castnet_write and adapter_write, into the program `castnet_check`.
+ * False after E0006, or when a signal asked castnet to end. */
+bool builder_build(Cli *c, Diags *d, const BuildOptions *o, Workdir *w, const castnet_interface *const *models, size_t n);
+
+typedef enum RunOutcome { RUN_DONE, RUN_FAILED, RUN_INTERRUPTED } RunOutcome;
+/* Runs model number k on inputs; RUN_FAILED after E0603. */
+RunOutcome builder_run(Cli *c, Diags *d, const BuildOptions *o, Workdir *w, const char *program, size_t k, const castnet_interface *m,
+                       const OnnxValue *const *inputs, AdapterResult *ret);
+
+#endif

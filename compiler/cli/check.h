@@ -1,0 +1,46 @@
+/* What the parts of `castnet check` share. */
+#ifndef CASTNET_CHECK_H
+#define CASTNET_CHECK_H
+
+#include "cli/builder.h"
+#include "cli/dataset.h"
+#include "cli/tolerance.h"
+
+typedef struct OutputReport {
+  castnet_slice name;
+  Comparison comparison;
+} OutputReport;
+
+typedef struct SetReport {
+  const char *dir; /* NULL: made inputs against the reference evaluation */
+  OutputReport *outputs;
+  size_t n_outputs;
+} SetReport;
+
+/* One model on its way. */
+typedef struct Check {
+  const char *path;
+  castnet_options options;
+  Tolerances tolerances;
+  const char *const *dirs;
+  size_t n_dirs;
+  castnet *model;                  /* its compile */
+  const castnet_interface *iface; /* NULL: not compiled */
+  Diags diags;                     /* besides those of the compile */
+  VEC(SetReport) sets;
+  bool interrupted;
+} Check;
+
+/* check_run.c: a group of models, built as one program. Fills diags and sets of each. */
+void check_group(Cli *c, const BuildOptions *o, Check *const *checks, size_t n);
+
+/* check_reference.c: a data set of made inputs, its outputs by the reference evaluation. False after diagnostics. */
+bool check_make_set(Cli *c, Check *k, uint64_t seed, DataSet *ret);
+
+/* check_report.c */
+int check_status(const Check *k); /* exit code */
+void check_print(const Cli *c, const Check *k);
+void check_print_diags(const Cli *c, const Check *k); /* to standard error */
+void check_print_json(const Cli *c, const Check *k);
+
+#endif

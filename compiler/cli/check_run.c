@@ -1,0 +1,86 @@
+/* Compiling a group of models, building them as one program, running it on each data set, comparing. */
+#include "cli/check.h"
+
+static void free_model(void *m) { castnet_free(m); }
+
+static bool compile(Cli *c, Check *k) {
+  k->model = castnet_new();
+  if (!k->model) door_leave(arena_door(c->arena), DOOR_MEMORY, "out of memory");
+  arena_on_free(c->arena, free_model, k->model);
+  if (castnet_compile(k->model, k->path, &k->options) != CASTNET_STATUS_OK) return false;
+  k->iface = castnet_get_interface(k->model);
+  return true;
+}
+
+/* What was recorded or made, and what came out. */
+static void compare_set(Cli *c, Check *k, const DataSet *set, const AdapterResult *got) {
+  const castnet_interface *m = k->iface;
+  SetReport report = {.dir = set->dir, .outputs = NEW_ARRAY(c->arena, OutputReport, m->n_outputs)};
+  for (size_t i = 0; i < m->n_outputs; i++) {
+    if (!set->outputs[i]) continue;
+    OutputReport *r = &report.outputs[report.n_outputs++];
+    Tolerance t = tolerance_of(&k->tolerances, m->outputs[i].name);
+    r->name = m->outputs[i].name;
+    compare_values(c->arena, &k->diags, &got->outputs[i], set->outputs[i], &t, &r->comparison);
+    if (r->comparison.ok) continue;
+    (void)diag_add(&k->diags, DIAG_E0602, (DiagPlace){.file = str_c(set->dir ? set->dir : k->path)}, "output %s: %.*s",
+                   diag_quote(&k->diags, (Str){r->name.ptr, r->name.length}), STR_ARG(r->comparison.why));
+  }
+  vec_push(c->arena, k->sets, report);
+}
+
+static void run_set(Cli *c, const BuildOptions *o, Workdir *w, Check *k, size_t index, const DataSet *set) {
+  AdapterResult got;
+  size_t before = k->diags.list.n;
+  RunOutcome outcome = builder_run(c, &k->diags, o, w, workdir_file(c->arena, w, "castnet_check"), index, k->iface, set->inputs, &got);
+  if (outcome == RUN_INTERRUPTED) k->interrupted = true;
+  for (size_t i = before; i < k->diags.list.n; i++)
+    if (!k->diags.list.data[i].place.file.len) k->diags.list.data[i].place.file = str_c(set->dir ? set->dir : k->path);
+  if (outcome == RUN_DONE) compare_set(c, k, set, &got);
+}
+
+static void run_sets(Cli *c, const BuildOptions *o, Workdir *w, Check *k, size_t index) {
+  DataSet set;
+  for (size_t i = 0; i < k->n_dirs && !k->interrupted; i++)
+    if (dataset_load(c->arena, &k->diags, k->dirs[i], k->iface, &set)) run_set(c, o, w, k, index, &set);
+  uint64_t seed;
+  if (k->n_dirs == 0 && options_number(c, OPT_SEED, 0, UINT64_MAX, 1, &seed) && check_make_set(c, k, seed, &set))
+    run_set(c, o, w, k, index, &set);
+}
+
+/* All as one program. Where the compiler fails on several, each half is tried by itself, so that the others are judged. */
+static void build_and_run(Cli *c, const BuildOptions *o, Workdir *w, Check *const *checks, size_t n) {
+  const castnet_interface **models = NEW_ARRAY(c->arena, const castnet_interface *, n);
+  Diags diags = {.arena = c->arena};
+  for (size_t i = 0; i < n; i++) models[i] = checks[i]->iface;
+  bool built = adapter_write(c->arena, &diags, w, models, n) && builder_build(c, &diags, o, w, models, n);
+  if (built) {
+    for (size_t i = 0; i < n && !workdir_signal(w); i++) run_sets(c, o, w, checks[i], i);
+  } else if (workdir_signal(w)) {
+    checks[0]->interrupted = true;
+  } else if (n > 1) {
+    build_and_run(c, o, w, checks, n / 2);
+    build_and_run(c, o, w, checks + n / 2, n - n / 2);
+  } else {
+    for (size_t i = 0; i < diags.list.n; i++) {
+      diags.list.data[i].place.file = str_c(checks[0]->path);
+      vec_push(c->arena, checks[0]->diags.list, diags.list.data[i]);
+    }
+  }
+}
+
+void check_group(Cli *c, const BuildOptions *o, Check *const *checks, size_t n) {
+  Check **compiled = NEW_ARRAY(c->arena, Check *, n);
+  size_t n_compiled = 0;
+  for (size_t i = 0; i < n; i++)
+    if (compile(c, checks[i])) compiled[n_compiled++] = checks[i];
+  if (n_compiled == 0) return;
+  Workdir *w = workdir_open(c->arena, &compiled[0]->diags, options_last(c, OPT_KEEP));
+  if (!w) return;
+  size_t n_written = 0;
+  for (size_t i = 0; i < n_compiled; i++)
+    if (castnet_write(compiled[i]->model, workdir_path(w)) == CASTNET_STATUS_OK) compiled[n_written++] = compiled[i];
+  if (n_written) build_and_run(c, o, w, compiled, n_written);
+  c->interrupted = workdir_signal(w);
+  workdir_close(w);
+}

@@ -1,0 +1,23 @@
+/* Comparing what generated code computed with what was recorded. */
+#ifndef CASTNET_COMPARE_H
+#define CASTNET_COMPARE_H
+
+#include "base/diag.h"
+#include "frontend/model.h"
+
+/* |a - b| <= atol + rtol * |b| for floats, b being recorded; all else exactly. NaN equals NaN, infinities themselves. */
+typedef struct Tolerance {
+  double atol, rtol;
+  bool random; /* only type and shape */
+} Tolerance;
+
+typedef struct Comparison {
+  bool ok;
+  double max_abs, max_rel; /* of the floats that differ at all; infinite where one is not finite */
+  size_t n, n_bad;
+  Str why;                 /* what differs, one line; empty when ok */
+} Comparison;
+
+void compare_values(Arena *a, Diags *d, const OnnxValue *got, const OnnxValue *want, const Tolerance *t, Comparison *ret);
+
+#endif

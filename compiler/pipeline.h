@@ -1,0 +1,37 @@
+/* The stages of a compile, one after the other (docs/ARCHITECTURE.md). */
+#ifndef CASTNET_PIPELINE_H
+#define CASTNET_PIPELINE_H
+
+#include "backend/backend.h"
+#include "backend/interface.h"
+#include "frontend/model.h"
+#include "ops/import.h"
+
+typedef struct PipelineOptions {
+  const char *path;
+  OnnxLoadOptions load;
+  ImportOptions import;
+  BackendOptions backend; /* model_hash and model_comment are filled by the pipeline */
+  bool optimise;          /* false: the program as the model says it */
+  const char *dump_stage; /* the text form after this stage is put into dump, and nothing follows; NULL: none */
+  StrBuf *dump;
+  /* Between import and passes; may be NULL. False: give up (after a diagnostic). */
+  bool (*on_graph)(Ir *ir, void *user);
+  void *user;
+} PipelineOptions;
+
+typedef struct Pipeline {
+  const OnnxModel *model;
+  Ir *ir;
+  Program *program;
+  Interface iface;
+  FileSet files;
+} Pipeline;
+
+/* False after diagnostics. With dump_stage everything behind that stage stays NULL. */
+bool pipeline_run(Arena *a, Diags *d, const PipelineOptions *opt, Pipeline *ret);
+/* The first stages alone, for the reference evaluation: the unoptimised program, not planned. */
+Program *pipeline_reference(Arena *a, Diags *d, const PipelineOptions *opt, const OnnxModel **ret_model);
+bool pipeline_is_stage(const char *name);
+
+#endif

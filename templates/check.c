@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: MIT-0 */
+/* Runs models compiled by castnet on inputs from a file and writes their outputs to another: what `castnet check` and
+ * `castnet run` build along. usage: program MODEL-NUMBER INPUTS OUTPUTS
+ *
+ * Both files hold host numbers of 64 bits and bytes. Inputs: the members of N_dims, then each input. A value is
+ * tensor: rank, dims, then bytes (each string: its length, its bytes); sequence: count, values; map: count, keys as a
+ * tensor, values as a tensor; optional: 0, or 1 and a value. Outputs: what the call returned, a fault (below), the output
+ * concerned, ws_needed, then each output where neither error nor fault stands. */
+#include "castnet_abi.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHECK_TENSOR, CHECK_SEQUENCE, CHECK_OPTIONAL, CHECK_MAP };
+enum { FAULT_NONE, FAULT_WORKSPACE, FAULT_OUTPUT, FAULT_INPUT, FAULT_WS_NEEDED, FAULT_WS_BOUND, FAULT_CAPACITY, FAULT_DIMS };
+enum { GUARD = 256, GUARD_BYTE = 0xA5, DIRTY_BYTE = 0xFF };
+#define CHECK_NONE ((size_t)-1)
+
+struct check_type {
+  int kind, string;
+  unsigned bits;       /* of an element; map: of a value */
+  size_t rank;
+  const int64_t *dims; /* [rank] where they are constants */
+  const struct check_type *elem, *key; /* sequence, optional, map: of the values; map: of the keys */
+};
+
+/* Places in N_inputs or N_outputs; CHECK_NONE where there is no such member. */
+struct check_field {
+  const struct check_type *type;
+  size_t value, capacity, dims;
+  int owned;
+};
+
+struct check_model {
+  const struct check_field *in, *out;
+  size_t n_in, n_out, in_size, out_size;
+  size_t dim, n_dims; /* of N_dims in N_inputs */
+  size_t ws_needed;   /* in N_outputs */
+  size_t ws_align, ws_bound; /* N_WORKSPACE_SIZE, 0 where there is none */
+  const char *weights; /* file for castnet_env.weights */
+  int (*run)(const void *in, void *out, void *ws, size_t ws_size, const castnet_env *env);
+};
+
+/* Generated code's own layouts, whatever the types are that they point to. */
+struct seq_tensor { const void *data; const int64_t *dims; size_t rank; };
+struct seq { const void *items; size_t count; };
+struct map { const void *keys, *values; size_t count; };
+
+/* Made for the models at hand: static const struct check_model *const models[]. */
+#include "castnet_check_models.h"
+
+/* ---- memory ---- */
+static void die(const char *why) {
+  (void)fprintf(stderr, "check: %s\n", why);
+  exit(99);
+}
+
+static void *allocate(size_t n) {
+  void *p = malloc(n ? n : 1);
+  if (!p) die("out of memory");
+  return p;
+}
+
+/* Bytes between two guards. */
+struct block {
+  unsigned char *base, *at;
+  size_t size;
+};
+
+static struct block block_new(size_t size, size_t align) {
+  struct block b;
+  if (align < 64) align = 64;
+  if (size > (size_t)-1 - 2 * GUARD - align) die("a size overflows");
+  b.base = (unsigned char *)allocate(size + 2 * GUARD + align);
+  b.at = b.base + GUARD;
+  b.at += (align - (uintptr_t)b.at % align) % align;
+  b.size = size;
+  memset(b.at - GUARD, GUARD_BYTE, GUARD);
+  memset(b.at, DIRTY_BYTE, size);
+  memset(b.at + size, GUARD_BYTE, GUARD);
+  return b;
+}
+
+static int block_whole(const struct block *b) {
+  for (size_t i = 0; b->base && i < GUARD; i++)
+    if (b->at[-1 - (ptrdiff_t)i] != GUARD_BYTE || b->at[b->size + i] != GUARD_BYTE) return 0;
+  return 1;
+}
+
+/* ---- reading ---- */
+static unsigned char *read_file(const char *path, size_t *ret_size) {
+  FILE *f = fopen(path, "rb");
+  if (!f || fseek(f, 0, SEEK_END) != 0) die("cannot read a file");
+  long n = ftell(f);
+  if (n < 0 || fseek(f, 0, SEEK_SET) != 0) die("cannot read a file");
+  struct block b = block_new((size_t)n, 64);
+  if (fread(b.at, 1, (size_t)n, f) != (size_t)n) die("cannot read a file");
+  (void)fclose(f);
+  *ret_size = (size_t)n;
+  return b.at;
+}
+
+struct cursor {
+  const unsigned char *at, *end;
+};
+
+static uint64_t take(struct cursor *c) {
+  uint64_t v;
+  if ((size_t)(c->end - c->at) < sizeof v) die("inputs are cut off");
+  memcpy(&v, c->at, sizeof v);
+  c->at += sizeof v;
+  return v;
+}
+
+static const void *take_bytes(struct cursor *c, size_t n) {
+  const unsigned char *p = c->at;
+  if ((size_t)(c->end - p) < n) die("inputs are cut off");
+  c->at += n;
+  return p;
+}
+
+static size_t bytes_of(const struct check_type *t, size_t n) {
+  if (t->string) return n * sizeof(castnet_string);
+  return t->bits < 8 ? (n * t->bits + 7) / 8 : n * (t->bits / 8);
+}
+
+/* In memory of its own, so that a read or write beyond it is one beyond an allocation. */
+static void *read_tensor(struct cursor *c, const struct check_type *t, int64_t **ret_dims, size_t *ret_rank, size_t *ret_n) {
+  size_t rank = (size_t)take(c), n = 1;
+  int64_t *dims = (int64_t *)allocate(rank * sizeof *dims);
+  for (size_t i = 0; i < rank; i++) {
+    dims[i] = (int64_t)take(c);
+    n *= (size_t)dims[i];
+  }
+  if (ret_dims) *ret_dims = dims;
+  if (ret_rank) *ret_rank = rank;
+  *ret_n = n;
+  void *data = allocate(bytes_of(t, n));
+  if (t->string) {
+    castnet_string *s = (castnet_string *)data;
+    for (size_t i = 0; i < n; i++) {
+      s[i].length = (size_t)take(c);
+      char *p = (char *)allocate(s[i].length);
+      if (s[i].length) memcpy(p, take_bytes(c, s[i].length), s[i].length);
+      s[i].ptr = p;
+    }
+  } else if (n) {
+    memcpy(data, take_bytes(c, bytes_of(t, n)), bytes_of(t, n));
+  }
+  return data;
+}
+
+/* Bytes of a value inside a sequence, an optional or N_inputs (a tensor in N_inputs is a pointer instead). */
+static size_t size_of(const struct check_type *t) {
+  if (t->kind == CHECK_TENSOR) return sizeof(struct seq_tensor);
+  if (t->kind == CHECK_MAP) return sizeof(struct map);
+  if (t->kind == CHECK_SEQUENCE) return sizeof(struct seq);
+  return sizeof(void *) + size_of(t->elem); /* `has`, padded to the alignment of pointers */
+}
+
+static void read_value(struct cursor *c, const struct check_type *t, unsigned char *to) {
+  if (t->kind == CHECK_TENSOR) {
+    struct seq_tensor v;
+    int64_t *dims;
+    size_t n;
+    v.data = read_tensor(c, t, &dims, &v.rank, &n);
+    v.dims = dims;
+    memcpy(to, &v, sizeof v);
+  } else if (t->kind == CHECK_MAP) {
+    struct map v;
+    (void)take(c);
+    v.keys = read_tensor(c, t->key, NULL, NULL, &v.count);
+    v.values = read_tensor(c, t->elem, NULL, NULL, &v.count);
+    memcpy(to, &v, sizeof v);
+  } else if (t->kind == CHECK_SEQUENCE) {
+    struct seq v;
+    v.count = (size_t)take(c);
+    unsigned char *items = (unsigned char *)allocate(v.count * size_of(t->elem));
+    for (size_t i = 0; i < v.count; i++) read_value(c, t->elem, items + i * size_of(t->elem));
+    v.items = items;
+    memcpy(to, &v, sizeof v);
+  } else {
+    memset(to, 0, size_of(t));
+    to[0] = (unsigned char)take(c);
+    if (to[0]) read_value(c, t->elem, to + sizeof(void *));
+  }
+}
+
+static void read_input(struct cursor *c, const struct check_field *f, unsigned char *in) {
+  size_t n;
+  if (f->type->kind != CHECK_TENSOR) {
+    read_value(c, f->type, in + f->value);
+    return;
+  }
+  const void *p = read_tensor(c, f->type, NULL, NULL, &n);
+  memcpy(in + f->value, &p, sizeof p);
+}
+
+/* ---- writing ---- */
+static FILE *out_file;
+
+static void put_bytes(const void *p, size_t n) {
+  if (n && fwrite(p, 1, n, out_file) != n) die("cannot write the outputs");
+}
+static void put(uint64_t v) { put_bytes(&v, sizeof v); }
+
+static void write_tensor(const struct check_type *t, const void *data, const int64_t *dims, size_t rank) {
+  size_t n = 1;
+  put(rank);
+  for (size_t i = 0; i < rank; i++) {
+    put((uint64_t)dims[i]);
+    n *= (size_t)dims[i];
+  }
+  if (t->string) {
+    const castnet_string *s = (const castnet_string *)data;
+    for (size_t i = 0; i < n; i++) {
+      put(s[i].length);
+      put_bytes(s[i].ptr, s[i].length);
+    }
+  } else {
+    put_bytes(data, bytes_of(t, n));
+  }
+}
+
+static void write_value(const struct check_type *t, const unsigned char *from) {
+  if (t->kind == CHECK_TENSOR) {
+    struct seq_tensor v;
+    memcpy(&v, from, sizeof v);
+    write_tensor(t, v.data, v.dims, v.rank);
+  } else if (t->kind == CHECK_MAP) {
+    struct map v;
+    memcpy(&v, from, sizeof v);
+    const int64_t n = (int64_t)v.count;
+    put(v.count);
+    write_tensor(t->key, v.keys, &n, 1);
+    write_tensor(t->elem, v.values, &n, 1);
+  } else if (t->kind == CHECK_SEQUENCE) {
+    struct seq v;
+    memcpy(&v, from, sizeof v);
+    put(v.count);
+    for (size_t i = 0; i < v.count; i++) write_value(t->elem, (const unsigned char *)v.items + i * size_of(t->elem));
+  } else {
+    put(from[0]);
+    if (from[0]) write_value(t->elem, from + sizeof(void *));
+  }
+}
+
+/* dims of an output: in N_outputs, or constants */
+static const int64_t *output_dims(const struct check_field *f, const unsigned char *out) {
+  return f->dims == CHECK_NONE ? f->type->dims : (const int64_t *)(const void *)(out + f->dims);
+}
+
+static void write_output(const struct check_field *f, const unsigned char *out) {
+  const void *p;
+  if (f->type->kind != CHECK_TENSOR) {
+    write_value(f->type, out + f->value);
+    return;
+  }
+  memcpy(&p, out + f->value, sizeof p);
+  write_tensor(f->type, p, output_dims(f, out), f->type->rank);
+}
+
+/* ---- a call ---- */
+struct call {
+  const struct check_model *m;
+  unsigned char *in, *out;
+  struct block ws, *blocks; /* [n_out] of the caller's outputs */
+  size_t *capacity;         /* [n_out] elements */
+  int fault;
+  size_t fault_output;
+};
+
+static void set_fault(struct call *c, int fault, size_t output) {
+  if (c->fault == FAULT_NONE) {
+    c->fault = fault;
+    c->fault_output = output;
+  }
+}
+
+static int count_elements(const struct check_field *f, const unsigned char *out, size_t *ret) {
+  const int64_t *dims = output_dims(f, out);
+  size_t n = 1;
+  for (size_t i = 0; i < f->type->rank; i++) {
+    if (dims[i] < 0 || (dims[i] && n > ((size_t)1 << 48) / (size_t)dims[i])) return 0;
+    n *= (size_t)dims[i];
+  }
+  *ret = n;
+  return 1;
+}
+
+static void give_room(struct call *c, size_t k, size_t n) {
+  const struct check_field *f = &c->m->out[k];
+  free(c->blocks[k].base);
+  c->blocks[k] = block_new(bytes_of(f->type, n), 64);
+  c->capacity[k] = n;
+  memcpy(c->out + f->value, &c->blocks[k].at, sizeof(void *));
+  if (f->capacity != CHECK_NONE) memcpy(c->out + f->capacity, &n, sizeof n);
+}
+
+/* Outputs of known size get their memory at once, the others after a call that filled their dims. */
+static int give_rooms(struct call *c, int first) {
+  int more = 0;
+  for (size_t k = 0; k < c->m->n_out; k++) {
+    const struct check_field *f = &c->m->out[k];
+    size_t n;
+    if (f->owned || f->type->kind != CHECK_TENSOR || (first != (f->dims == CHECK_NONE))) continue;
+    if (!count_elements(f, c->out, &n)) {
+      set_fault(c, FAULT_DIMS, k);
+      return 0;
+    }
+    if (!first && n <= c->capacity[k] && c->blocks[k].base) continue;
+    give_room(c, k, n);
+    more = 1;
+  }
+  return more;
+}
+
+static size_t ws_needed(const struct call *c) {
+  size_t n;
+  memcpy(&n, c->out + c->m->ws_needed, sizeof n);
+  return n;
+}
+
+static int grow_workspace(struct call *c) {
+  size_t n = ws_needed(c);
+  if (n <= c->ws.size && c->ws.base) {
+    set_fault(c, FAULT_WS_NEEDED, 0);
+    return 0;
+  }
+  if (c->m->ws_bound && n > c->m->ws_bound) set_fault(c, FAULT_WS_BOUND, 0);
+  if (c->ws.base && !block_whole(&c->ws)) set_fault(c, FAULT_WORKSPACE, 0);
+  free(c->ws.base);
+  c->ws = block_new(n, c->m->ws_align);
+  return 1;
+}
+
+static int call_model(struct call *c, const castnet_env *env) {
+  int status = CASTNET_OK;
+  c->ws = block_new(0, c->m->ws_align);
+  for (int round = 0; round < 1000 && c->fault == FAULT_NONE; round++) {
+    status = c->m->run(c->in, c->out, c->ws.at, c->ws.size, env);
+    if (status == CASTNET_ERR_WORKSPACE) {
+      if (!grow_workspace(c)) break;
+    } else if (status == CASTNET_ERR_CAPACITY) {
+      if (!give_rooms(c, 0)) {
+        set_fault(c, FAULT_CAPACITY, 0);
+        break;
+      }
+    } else {
+      break;
+    }
+  }
+  if (!block_whole(&c->ws)) set_fault(c, FAULT_WORKSPACE, 0);
+  for (size_t k = 0; k < c->m->n_out; k++)
+    if (!block_whole(&c->blocks[k])) set_fault(c, FAULT_OUTPUT, k);
+  return status;
+}
+
+int main(int argc, char **argv) {
+  size_t n_file, n_models = sizeof models / sizeof *models;
+  if (argc != 4) die("usage: program MODEL-NUMBER INPUTS OUTPUTS");
+  const size_t which = (size_t)strtoul(argv[1], NULL, 10);
+  if (which >= n_models) die("no such model");
+  const struct check_model *m = models[which];
+  const unsigned char *file = read_file(argv[2], &n_file);
+  struct cursor cursor = {file, file + n_file};
+  struct call c = {m, NULL, NULL, {NULL, NULL, 0}, NULL, NULL, FAULT_NONE, 0};
+  c.in = (unsigned char *)calloc(1, m->in_size);
+  c.out = (unsigned char *)calloc(1, m->out_size);
+  c.blocks = (struct block *)calloc(m->n_out + 1, sizeof *c.blocks);
+  c.capacity = (size_t *)calloc(m->n_out + 1, sizeof *c.capacity);
+  if (!c.in || !c.out || !c.blocks || !c.capacity) die("out of memory");
+  for (size_t i = 0; i < m->n_dims; i++) {
+    const int64_t v = (int64_t)take(&cursor);
+    memcpy(c.in + m->dim + i * sizeof v, &v, sizeof v);
+  }
+  for (size_t i = 0; i < m->n_in; i++) read_input(&cursor, &m->in[i], c.in);
+  castnet_env env;
+  memset(&env, 0, sizeof env);
+  env.size = sizeof env;
+  if (m->weights) env.weights = read_file(m->weights, &env.weights_size);
+  (void)give_rooms(&c, 1);
+
+  const int status = call_model(&c, &env);
+
+  out_file = fopen(argv[3], "wb");
+  if (!out_file) die("cannot write the outputs");
+  put((uint64_t)status);
+  put((uint64_t)c.fault);
+  put(c.fault_output);
+  put(ws_needed(&c));
+  for (size_t k = 0; status == CASTNET_OK && c.fault == FAULT_NONE && k < m->n_out; k++) write_output(&m->out[k], c.out);
+  if (fclose(out_file) != 0) die("cannot write the outputs");
+  return 0;
+}
