@@ -18,7 +18,7 @@ void dimc_const(StrBuf *b, int64_t v) {
   else sb_printf(b, "%" PRId64, v);
 }
 
-static void print_pair(StrBuf *b, const Dim *d, const Str *names) {
+static void print_pair(StrBuf *b, const Dim *d, const DimNames *names) {
   sb_printf(b, "%s(", pair_function(d->kind));
   dimc_print(b, d->pair.a, names, false);
   sb_puts(b, ", ");
@@ -27,7 +27,7 @@ static void print_pair(StrBuf *b, const Dim *d, const Str *names) {
 }
 
 /* The sign is written by the caller when `magnitude` is set. */
-static void print_term(StrBuf *b, const DimTerm *t, const Str *names, bool magnitude) {
+static void print_term(StrBuf *b, const DimTerm *t, const DimNames *names, bool magnitude) {
   int64_t coef = magnitude && t->coef != INT64_MIN && t->coef < 0 ? -t->coef : t->coef;
   if (t->n_factors == 0 || coef != 1) dimc_const(b, coef);
   for (uint32_t i = 0; i < t->n_factors; i++) {
@@ -36,7 +36,7 @@ static void print_term(StrBuf *b, const DimTerm *t, const Str *names, bool magni
   }
 }
 
-static void print_poly(StrBuf *b, const Dim *d, const Str *names, bool operand) {
+static void print_poly(StrBuf *b, const Dim *d, const DimNames *names, bool operand) {
   bool parens = operand && d->poly.n_terms > 1;
   if (parens) sb_putc(b, '(');
   for (uint32_t i = 0; i < d->poly.n_terms; i++) {
@@ -48,17 +48,27 @@ static void print_poly(StrBuf *b, const Dim *d, const Str *names, bool operand) 
   if (parens) sb_putc(b, ')');
 }
 
-void dimc_print(StrBuf *b, const Dim *d, const Str *names, bool operand) {
+static Str id_key(const Dim *d) { return (Str){(const char *)&d->id, sizeof d->id}; }
+
+/* Prints the local that holds d, if there is one. */
+static bool print_part(StrBuf *b, const Dim *d, const DimNames *names) {
+  const Str *local = map_get(&names->parts, id_key(d));
+  if (local) sb_str(b, *local);
+  return local != NULL;
+}
+
+void dimc_print(StrBuf *b, const Dim *d, const DimNames *names, bool operand) {
+  if (print_part(b, d, names)) return;
   switch (d->kind) {
     case DIM_CONST: dimc_const(b, d->value); break;
-    case DIM_SYMBOL: sb_str(b, names[d->symbol.index]); break;
+    case DIM_SYMBOL: sb_str(b, names->symbols[d->symbol.index]); break;
     case DIM_POLY: print_poly(b, d, names, operand); break;
     case DIM_BAD: sb_puts(b, "INT64_MAX"); break; /* the graph builder has reported it */
     default: print_pair(b, d, names); break;
   }
 }
 
-static void checked_term(StrBuf *b, const DimTerm *t, const Str *names) {
+static void checked_term(StrBuf *b, const DimTerm *t, const DimNames *names) {
   const uint32_t first = t->coef == 1 && t->n_factors > 0 ? 1 : 0; /* what the product starts from: a factor, or the coefficient */
   for (uint32_t i = first; i < t->n_factors; i++) sb_puts(b, "cn_dim_mul_checked(");
   if (first) dimc_print_checked(b, t->factors[0], names);
@@ -70,10 +80,11 @@ static void checked_term(StrBuf *b, const DimTerm *t, const Str *names) {
   }
 }
 
-void dimc_print_checked(StrBuf *b, const Dim *d, const Str *names) {
+void dimc_print_checked(StrBuf *b, const Dim *d, const DimNames *names) {
+  if (print_part(b, d, names)) return;
   switch (d->kind) {
     case DIM_CONST: dimc_const(b, d->value); return;
-    case DIM_SYMBOL: sb_str(b, names[d->symbol.index]); return;
+    case DIM_SYMBOL: sb_str(b, names->symbols[d->symbol.index]); return;
     case DIM_BAD: sb_puts(b, "cn_dim_mul_checked(INT64_MAX, 2, &bad)"); return;
     case DIM_POLY:
       for (uint32_t i = 1; i < d->poly.n_terms; i++) sb_puts(b, "cn_dim_add_checked(");
@@ -90,6 +101,59 @@ void dimc_print_checked(StrBuf *b, const Dim *d, const Str *names) {
       dimc_print_checked(b, d->pair.b, names);
       sb_putc(b, ')');
   }
+}
+
+/* ---- parts in common ---- */
+typedef struct Parts {
+  StrBuf *b;
+  DimNames *names;
+  Map seen; /* id -> non-NULL when met more than once */
+  bool checked;
+  unsigned n;
+} Parts;
+
+static bool is_leaf(const Dim *d) {
+  return d->kind == DIM_CONST || d->kind == DIM_SYMBOL || d->kind == DIM_BAD ||
+         (d->kind == DIM_POLY && d->poly.n_terms == 1 && d->poly.terms[0].n_factors == 1 &&
+          d->poly.terms[0].factors[0]->kind == DIM_SYMBOL);
+}
+
+static void each_child(Parts *p, const Dim *d, void (*f)(Parts *p, const Dim *d)) {
+  if (d->kind == DIM_POLY) {
+    for (uint32_t i = 0; i < d->poly.n_terms; i++)
+      for (uint32_t k = 0; k < d->poly.terms[i].n_factors; k++) f(p, d->poly.terms[i].factors[k]);
+    return;
+  }
+  f(p, d->pair.a);
+  f(p, d->pair.b);
+}
+
+static void count_part(Parts *p, const Dim *d) {
+  if (is_leaf(d)) return;
+  const bool again = map_has(&p->seen, id_key(d));
+  map_put(&p->seen, id_key(d), again ? p : NULL);
+  if (!again) each_child(p, d, count_part);
+}
+
+/* Each part once, behind what it consists of. */
+static void declare_part(Parts *p, const Dim *d) {
+  if (is_leaf(d) || map_has(&p->names->parts, id_key(d))) return;
+  each_child(p, d, declare_part);
+  if (!map_get(&p->seen, id_key(d))) return;
+  Str *local = NEW(p->b->arena, Str);
+  *local = arena_printf(p->b->arena, "s%u", p->n++);
+  sb_printf(p->b, "  const int64_t %s = ", local->ptr);
+  if (p->checked) dimc_print_checked(p->b, d, p->names);
+  else dimc_print(p->b, d, p->names, false);
+  sb_puts(p->b, ";\n");
+  map_put(&p->names->parts, id_key(d), local);
+}
+
+void dimc_declare_parts(StrBuf *b, const Dim *const *d, size_t n, DimNames *names, bool checked) {
+  Parts p = {.b = b, .names = names, .seen = map_new(b->arena), .checked = checked};
+  names->parts = map_new(b->arena);
+  for (size_t i = 0; i < n; i++) count_part(&p, d[i]);
+  for (size_t i = 0; i < n; i++) declare_part(&p, d[i]);
 }
 
 static void mark(void *user, const Dim *symbol) { ((bool *)user)[symbol->symbol.index] = true; }

@@ -4,10 +4,19 @@
 
 #include "ir/dim.h"
 
-/* names: the local of each symbol, by symbol index. A sum is put in parentheses when `operand` is set. */
-void dimc_print(StrBuf *b, const Dim *d, const Str *names, bool operand);
-/* The same in checked arithmetic: every operation is a call that sets the local `int bad` on overflow. */
-void dimc_print_checked(StrBuf *b, const Dim *d, const Str *names);
+/* What an expression's parts are called where it is printed. */
+typedef struct DimNames {
+  const Str *symbols; /* by symbol index */
+  Map parts;          /* id of an expression -> Str *, the local that holds it; {0}: none */
+} DimNames;
+
+/* A sum is put in parentheses when `operand` is set. */
+void dimc_print(StrBuf *b, const Dim *d, const DimNames *names, bool operand);
+/* The same in checked arithmetic: every operation that may overflow is a call that then sets the local `int bad`. */
+void dimc_print_checked(StrBuf *b, const Dim *d, const DimNames *names);
+/* Declares a local (s0, s1 ...) for each part that several of the n expressions, or one several times, have in common, and
+ * remembers it in names: expressions are graphs, and would grow exponentially as trees. */
+void dimc_declare_parts(StrBuf *b, const Dim *const *d, size_t n, DimNames *names, bool checked);
 /* An int64_t constant, the smallest included. */
 void dimc_const(StrBuf *b, int64_t v);
 /* Marks in has[] (by symbol index) what d depends on. */

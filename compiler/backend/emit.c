@@ -10,6 +10,18 @@ static EmitBuffer io_buffer(const Frame *f, const Buffer *b) {
   return (EmitBuffer){.base = arena_printf(f->arena, o->sized ? "out->%.*s.data" : "out->%.*s", STR_ARG(o->name))};
 }
 
+/* One local for all buffers of one place. */
+static Str offset_local(EmitCtx *c, const Dim *offset) {
+  Str key = {(const char *)&offset->id, sizeof offset->id}, *local = map_get(&c->frame->offsets, key);
+  if (!local) {
+    local = NEW(c->arena, Str);
+    *local = arena_printf(c->arena, "o%zu", c->frame->offsets.entries.n);
+    map_put(&c->frame->offsets, key, local);
+    vec_push(c->arena, c->frame->offset_dims, offset);
+  }
+  return *local;
+}
+
 static void init_buffer(EmitCtx *c, uint32_t i) {
   const Frame *f = c->frame;
   const Buffer *b = &f->program->buffers.data[i];
@@ -17,7 +29,7 @@ static void init_buffer(EmitCtx *c, uint32_t i) {
   EmitBuffer *e = &c->buffers[i];
   if ((b->kind == BUF_ARENA || b->kind == BUF_OUTPUT) && offset) {
     *e = (EmitBuffer){.base = STR("m"), .offset = offset};
-    if (!dim_is_const(offset, NULL)) e->local = arena_printf(c->arena, "o%" PRIu32, i);
+    if (!dim_is_const(offset, NULL)) e->local = offset_local(c, offset);
   } else if (b->kind == BUF_INPUT || b->kind == BUF_OUTPUT) {
     *e = io_buffer(f, b);
   }
@@ -57,7 +69,7 @@ EmitCtx *emit_new(Frame *f) {
 }
 
 /* ---- dimensions ---- */
-void emit_dim(EmitCtx *c, StrBuf *b, const Dim *d) { dimc_print(b, d, c->symbols, true); }
+void emit_dim(EmitCtx *c, StrBuf *b, const Dim *d) { dimc_print(b, d, &(DimNames){.symbols = c->symbols}, true); }
 
 SymbolSet emit_symbols_new(EmitCtx *c) { return (SymbolSet){NEW_ARRAY(c->arena, bool, c->program->dims->symbols.n)}; }
 
@@ -118,7 +130,7 @@ void emit_shape(EmitCtx *c, StrBuf *b, uint32_t rank, const Dim *const *dims) {
   if (rank == 0) sb_puts(b, "[]");
   for (uint32_t i = 0; i < rank; i++) {
     sb_putc(b, '[');
-    dimc_print(b, dims[i], c->symbols, false);
+    dimc_print(b, dims[i], &(DimNames){.symbols = c->symbols}, false);
     sb_putc(b, ']');
   }
 }

@@ -116,7 +116,7 @@ static bool check_program(const Frame *f) {
 
 bool frame_init(Frame *f, Arena *a, Diags *d, const Program *p, const BackendOptions *opt) {
   *f = (Frame){.arena = a, .diags = d, .program = p, .opt = opt, .name = backend_c_name(a, opt->name), .exact = true,
-               .weights_end = WEIGHTS_HEADER, .weights_size = WEIGHTS_HEADER, .weights_by_hash = map_new(a)};
+               .weights_end = WEIGHTS_HEADER, .weights_size = WEIGHTS_HEADER, .weights_by_hash = map_new(a), .offsets = map_new(a)};
   init_inputs(f);
   init_outputs(f);
   init_dims(f);

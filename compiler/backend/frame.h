@@ -36,6 +36,8 @@ typedef struct Frame {
   Str *locals;     /* [symbols] its name in N_run */
   const Dim *arena_bytes; /* of the whole workspace: the program's, and what outputs that the library owns add */
   const Dim **placed;     /* [buffers] bytes from the workspace's start of such outputs, else NULL */
+  Map offsets;            /* id of an offset that is not constant -> Str *, the local of N_run that holds it */
+  VEC(const Dim *) offset_dims; /* the same offsets in order */
   size_t align;           /* of the workspace */
   bool exact;             /* the size needed is known before the call */
   VEC(WeightsPart *) weights;

@@ -23,62 +23,88 @@ static void print_ranges(Frame *f, StrBuf *b) {
   }
 }
 
+/* What N_workspace_size computes. */
+typedef struct SizeCheck {
+  const Dim *d;
+  unsigned bytes; /* of an element; 0: the left side of an equality with the next */
+} SizeCheck;
+
+typedef struct Sizes {
+  Frame *f;
+  VEC(SizeCheck) checks;
+  VEC(const Dim *) dims; /* the same expressions */
+  Map seen;
+} Sizes;
+
+static void add_size(Sizes *s, const Dim *d, unsigned bytes) {
+  vec_push(s->f->arena, s->checks, ((SizeCheck){d, bytes}));
+  vec_push(s->f->arena, s->dims, d);
+}
+
 /* Each expression once: equal ones are one pointer. */
-static bool first_time(Frame *f, Map *seen, const Dim *d, unsigned bytes) {
-  Str key = arena_printf(f->arena, "%" PRIu32 " %u", d->id, bytes);
-  if (map_has(seen, key)) return false;
-  map_put(seen, key, f);
-  return true;
+static void add_size_once(Sizes *s, const Dim *d, unsigned bytes) {
+  if (dim_is_const(d, NULL) || dimc_has_data(d)) return;
+  Str key = arena_printf(s->f->arena, "%" PRIu32 " %u", d->id, bytes);
+  if (map_has(&s->seen, key)) return;
+  map_put(&s->seen, key, s);
+  add_size(s, d, bytes);
 }
 
 /* Everything that N_run or a step computes of the dimensions is computed here once in checked arithmetic: element counts times
- * their size, dimensions, offsets. */
-static void print_size_checks(Frame *f, StrBuf *b) {
+ * their size, dimensions; equalities that could not be proved; last the workspace. */
+static Sizes collect_sizes(Frame *f) {
   const Program *p = f->program;
-  Map seen = map_new(f->arena);
+  Sizes s = {.f = f, .seen = map_new(f->arena)};
   for (size_t i = 0; i < p->buffers.n; i++) {
-    const Buffer *u = &p->buffers.data[i];
-    unsigned bytes = dtype_rows[u->dtype].bits / 8 ? dtype_rows[u->dtype].bits / 8 : 1;
-    if (dim_is_const(u->n, NULL) || dimc_has_data(u->n) || !first_time(f, &seen, u->n, bytes)) continue;
-    sb_puts(b, "  (void)cn_dim_bytes(");
-    dimc_print_checked(b, u->n, f->locals);
-    sb_printf(b, ", %u, &bad);\n", bytes);
+    const unsigned bits = dtype_rows[p->buffers.data[i].dtype].bits;
+    add_size_once(&s, p->buffers.data[i].n, bits < 8 ? 1 : bits / 8);
   }
-  for (size_t i = 0; i < p->tensors.n; i++) {
-    const PTensor *t = &p->tensors.data[i];
-    for (uint32_t k = 0; k < t->rank; k++) {
-      const Dim *d = t->dims[k];
-      if (dim_is_const(d, NULL) || d->kind == DIM_SYMBOL || dimc_has_data(d) || !first_time(f, &seen, d, 1)) continue;
-      sb_puts(b, "  (void)cn_dim_bytes(");
-      dimc_print_checked(b, d, f->locals);
-      sb_puts(b, ", 1, &bad);\n");
+  for (size_t i = 0; i < p->tensors.n; i++)
+    for (uint32_t k = 0; k < p->tensors.data[i].rank; k++) {
+      const Dim *d = p->tensors.data[i].dims[k];
+      if (d->kind != DIM_SYMBOL) add_size_once(&s, d, 1);
     }
+  for (size_t i = 0; i < p->ir->n_checks; i++) {
+    if (dimc_has_data(p->ir->checks[i].a) || dimc_has_data(p->ir->checks[i].b)) continue;
+    add_size(&s, p->ir->checks[i].a, 0);
+    add_size(&s, p->ir->checks[i].b, 0);
   }
+  add_size(&s, f->arena_bytes, 1);
+  return s;
 }
 
-static void print_dim_checks(Frame *f, StrBuf *b) {
-  const Ir *ir = f->program->ir;
-  for (size_t i = 0; i < ir->n_checks; i++) {
-    if (dimc_has_data(ir->checks[i].a) || dimc_has_data(ir->checks[i].b)) continue;
-    sb_puts(b, "  if (");
-    dimc_print_checked(b, ir->checks[i].a, f->locals);
-    sb_puts(b, " != ");
-    dimc_print_checked(b, ir->checks[i].b, f->locals);
-    sb_puts(b, ") return SIZE_MAX;\n");
+static void print_equality(StrBuf *b, const Dim *x, const Dim *y, const DimNames *names) {
+  sb_puts(b, "  if (");
+  dimc_print_checked(b, x, names);
+  sb_puts(b, " != ");
+  dimc_print_checked(b, y, names);
+  sb_puts(b, ") return SIZE_MAX;\n");
+}
+
+static void print_sizes(StrBuf *b, const Sizes *s, const DimNames *names) {
+  for (size_t i = 0; i < s->checks.n; i++) {
+    const SizeCheck *k = &s->checks.data[i];
+    if (k->bytes == 0) {
+      print_equality(b, k->d, s->checks.data[++i].d, names);
+      continue;
+    }
+    sb_puts(b, i + 1 < s->checks.n ? "  (void)cn_dim_bytes(" : "  const int64_t need = cn_dim_bytes(");
+    dimc_print_checked(b, k->d, names);
+    sb_printf(b, ", %u, &bad);\n", k->bytes);
   }
 }
 
 void run_workspace_size(Frame *f, StrBuf *b) {
   if (!f->has_dims) return;
+  Sizes s = collect_sizes(f);
+  DimNames names = {.symbols = f->locals};
   sb_printf(b, "size_t %.*s_workspace_size(const %.*s_dims *dims) {\n", STR_ARG(f->name), STR_ARG(f->name));
   print_locals(f, b, "dims->", f->in_dims);
   sb_puts(b, "  int bad = 0;\n");
   print_ranges(f, b);
-  print_size_checks(f, b);
-  print_dim_checks(f, b);
-  sb_puts(b, "  const int64_t need = cn_dim_bytes(");
-  dimc_print_checked(b, f->arena_bytes, f->locals);
-  sb_puts(b, ", 1, &bad);\n  return bad ? SIZE_MAX : (size_t)need;\n}\n");
+  dimc_declare_parts(b, s.dims.data, s.dims.n, &names, true);
+  print_sizes(b, &s, &names);
+  sb_puts(b, "  return bad ? SIZE_MAX : (size_t)need;\n}\n");
 }
 
 /* ---- constant strings ---- */
@@ -130,6 +156,8 @@ static void want_word(void *user, Str word) {
   map_put(&w->words, word, w);
 }
 
+static Str offset_local(const Frame *f, size_t i) { return *(const Str *)f->offsets.entries.data[i].value; }
+
 /* Symbols that the calls, the offsets or the outputs' dimensions need. */
 static Wanted find_wanted(Frame *f, const EmitCtx *c, Str results) {
   const size_t n = f->program->dims->symbols.n;
@@ -137,8 +165,8 @@ static Wanted find_wanted(Frame *f, const EmitCtx *c, Str results) {
   names_each_word(sb_view(&c->calls), want_word, &w);
   names_each_word(results, want_word, &w);
   for (size_t i = 0; i < n; i++) w.symbols[i] = map_has(&w.words, f->locals[i]);
-  for (size_t i = 0; i < f->program->buffers.n; i++)
-    if (c->buffers[i].local.len && map_has(&w.words, c->buffers[i].local)) dimc_symbols(c->buffers[i].offset, w.symbols);
+  for (size_t i = 0; i < f->offset_dims.n; i++)
+    if (map_has(&w.words, offset_local(f, i))) dimc_symbols(f->offset_dims.data[i], w.symbols);
   for (size_t i = 0; i < f->n_out; i++)
     for (uint32_t k = 0; f->out[i].sized && k < f->out[i].type.rank; k++) dimc_symbols(f->out[i].type.dims[k], w.symbols);
   return w;
@@ -165,7 +193,7 @@ static void print_isa_check(const Frame *f, StrBuf *b) {
 static void print_output_dims(Frame *f, StrBuf *b, const IoField *o) {
   for (uint32_t k = 0; k < o->type.rank; k++) {
     sb_printf(b, "  out->%.*s.dims[%u] = ", STR_ARG(o->name), k);
-    dimc_print(b, o->type.dims[k], f->locals, false);
+    dimc_print(b, o->type.dims[k], &(DimNames){.symbols = f->locals}, false);
     sb_puts(b, ";\n");
   }
 }
@@ -191,7 +219,7 @@ static void print_room_checks(Frame *f, StrBuf *b) {
     int n = (int)o->name.len;
     if (o->sized) {
       sb_printf(b, "cn_no_room(out->%.*s.data, out->%.*s.capacity, ", n, o->name.ptr, n, o->name.ptr);
-      dimc_print(b, element_count(f, &o->type), f->locals, false);
+      dimc_print(b, element_count(f, &o->type), &(DimNames){.symbols = f->locals}, false);
       sb_putc(b, ')');
     } else {
       sb_printf(b, "out->%.*s == NULL", n, o->name.ptr);
@@ -217,20 +245,32 @@ static void print_workspace_checks(Frame *f, StrBuf *b) {
   sb_printf(b, "  if (!cn_aligned(ws, %.*s_WORKSPACE_ALIGN)) return CASTNET_ERR_ALIGN;\n", STR_ARG(f->name));
 }
 
-static void print_places(Frame *f, const EmitCtx *c, const Wanted *want, StrBuf *b) {
+/* N_workspace_size has checked that nothing overflows here. */
+static void print_offsets(Frame *f, const Wanted *want, StrBuf *b) {
+  VEC(const Dim *) used = {0};
+  VEC(Str) locals = {0};
+  for (size_t i = 0; i < f->offset_dims.n; i++) {
+    if (!map_has(&want->words, offset_local(f, i))) continue;
+    vec_push(f->arena, used, f->offset_dims.data[i]);
+    vec_push(f->arena, locals, offset_local(f, i));
+  }
+  DimNames names = {.symbols = f->locals};
+  dimc_declare_parts(b, used.data, used.n, &names, false);
+  for (size_t i = 0; i < used.n; i++) {
+    sb_printf(b, "  const int64_t %.*s = ", STR_ARG(locals.data[i]));
+    dimc_print(b, used.data[i], &names, false);
+    sb_puts(b, ";\n");
+  }
+}
+
+static void print_places(Frame *f, const Wanted *want, StrBuf *b) {
   if (is_wanted(want, "m")) sb_puts(b, "  unsigned char *const m = (unsigned char *)ws;\n");
   else if (dim_is(f->arena_bytes, 0)) sb_puts(b, "  (void)ws;\n  (void)ws_size;\n");
   if (is_wanted(want, "w")) {
     if (f->opt->weights == WEIGHTS_BIN) sb_puts(b, "  const unsigned char *const w = (const unsigned char *)e.weights;\n");
     else sb_printf(b, "  const unsigned char *const w = %.*s_WEIGHTS;\n", STR_ARG(f->name));
   }
-  for (size_t i = 0; i < f->program->buffers.n; i++) {
-    const EmitBuffer *e = &c->buffers[i];
-    if (!e->local.len || !map_has(&want->words, e->local)) continue;
-    sb_printf(b, "  const int64_t %.*s = ", STR_ARG(e->local));
-    dimc_print(b, e->offset, f->locals, false);
-    sb_puts(b, ";\n");
-  }
+  print_offsets(f, want, b);
 }
 
 static void print_data_symbols(Frame *f, StrBuf *b, const bool *wanted) {
@@ -266,7 +306,7 @@ void run_body(Frame *f, const EmitCtx *c, StrBuf *b) {
   print_known_dims(f, b);
   print_workspace_checks(f, b);
   print_room_checks(f, b);
-  print_places(f, c, &want, b);
+  print_places(f, &want, b);
   sb_putc(b, '\n');
   sb_str(b, sb_view(&c->calls));
   sb_putc(b, '\n');

@@ -50,7 +50,7 @@ void types_shape(Frame *f, StrBuf *b, const Type *t) {
   for (uint32_t i = 0; i < t->rank; i++) {
     sb_putc(b, '[');
     if (dimc_has_data(t->dims[i])) sb_putc(b, '?');
-    else dimc_print(b, t->dims[i], names, false);
+    else dimc_print(b, t->dims[i], &(DimNames){.symbols = names}, false);
     sb_putc(b, ']');
   }
 }
