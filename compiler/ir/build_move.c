@@ -217,6 +217,11 @@ Value *build_pad(Builder *b, Value *x, PadMode mode, const Dim *const *lo, const
   }
   Type t;
   if (!build_type(b, x->type.dtype, x->type.rank, dims, &t)) return NULL;
+  for (uint32_t i = 0; mode != PAD_CONSTANT && i < t.rank; i++) {
+    if (!dim_is(x->type.dims[i], 0) || (dim_is(dims[i], 0))) continue;
+    build_error(b, DIAG_E0402, "axis %u of shape %s is empty, so it has no elements to pad with", i, build_shape_text(b, x));
+    return NULL;
+  }
   if (crop) return pad_crop(b, x, lo, dims);
   if (mode == PAD_CONSTANT) {
     Value *known = pad_known(b, x, t, lo, value);

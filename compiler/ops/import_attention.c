@@ -124,7 +124,7 @@ static bool attention_shapes(OpContext *c, int64_t *q_heads, int64_t *kv_heads) 
   if (!op_in(c, 4) != !op_in(c, 5)) return op_fail(c, DIAG_E0305, "past_key and past_value go together");
   for (size_t k = 4; k < 6; k++)
     if (op_in(c, k) && !op_rank_in(c, k, 4, 4)) return false;
-  return true;
+  return !op_in(c, 6) || op_rank_in(c, 6, 1, 1);
 }
 
 /* Q K^T scaled, with the soft cap: each factor by sqrt(scale), so that narrow types do not overflow. */
@@ -190,6 +190,10 @@ bool import_attention(OpContext *c) {
 static Value *embed(OpContext *c, Value *table, Value *ids) {
   Builder *b = &c->b;
   if (!table || !ids) return NULL;
+  if (table->type.rank != 2 || ids->type.rank >= MAX_RANK) {
+    (void)op_fail(c, DIAG_E0402, "rows of shape %s cannot be picked by indices of shape %s", build_shape_text(b, table), build_shape_text(b, ids));
+    return NULL;
+  }
   const uint32_t r = ids->type.rank;
   const Dim *dims[MAX_RANK];
   Affine place[MAX_RANK];
@@ -222,16 +226,9 @@ static Value *rotate(OpContext *c, Value *x, Value *cos, Value *sin, const Dim *
 
 /* A cache as [B][1][S][half]: rows picked by position, or given per position. */
 static Value *rotary_cache(OpContext *c, size_t k, Value *positions) {
-  Builder *b = &c->b;
   Value *cache = op_in(c, k);
-  if (positions) {
-    if (cache->type.rank != 2) {
-      (void)op_fail(c, DIAG_E0402, "input %zu has shape %s; with positions it must have rank 2", k, op_shape(c, k));
-      return NULL;
-    }
-    cache = embed(c, cache, positions);
-  }
-  return cache && cache->type.rank == 3 ? build_unsqueeze(b, cache, 1u << 1) : cache;
+  if (positions) cache = embed(c, cache, positions);
+  return cache && cache->type.rank == 3 ? build_unsqueeze(&c->b, cache, 1u << 1) : cache;
 }
 
 bool import_rotary_embedding(OpContext *c) {
@@ -305,7 +302,7 @@ bool import_ms_attention(OpContext *c) {
   if (heads < 1) return op_fail(c, DIAG_E0304, "attribute 'num_heads' is %lld", (long long)heads);
   if (op_int(c, "do_rotary", 0)) return op_unsupported(c, "with do_rotary");
   if (op_int(c, "past_present_share_buffer", 0) || op_in(c, 6)) return op_unsupported(c, "with a shared past and present buffer");
-  if (!packed_projection(c, heads, qkv)) return false;
+  if ((past && !op_rank_in(c, 4, 5, 5)) || !packed_projection(c, heads, qkv)) return false;
   const Dim *before = past ? op_dim(c, 4, 3) : d->zero;
   for (uint32_t k = 0; past && k < 2; k++) {
     Value *const parts[] = {build_squeeze(b, build_slice(b, past, 0, dim_const(d, k), d->one, d->one), 1), qkv[k + 1]};

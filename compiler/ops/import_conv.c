@@ -15,7 +15,27 @@ static bool conv_attr(OpContext *c, const Value *x, const Value *w, Window *win,
   return op_window(c, x, n, kernel, win);
 }
 
+/* x - zero in s32, a zero point for each element along axis 0 or one for all. */
+static Value *centred(OpContext *c, Value *x, Value *zero) {
+  Builder *b = &c->b;
+  x = build_cast(b, x, DT_s32, true);
+  if (!x || !zero) return x;
+  return build_fn2(b, SC_sub, x, op_along_axis(c, build_cast(b, zero, DT_s32, true), x->type.rank, 0));
+}
+
 Value *op_conv(OpContext *c, Value *x, Value *w, Value *bias, Value *x_zero, Value *w_zero) {
+  x_zero = op_single(c, x_zero);
+  w_zero = op_single(c, w_zero);
+  if (x_zero && x_zero->type.rank > 0) {
+    (void)op_fail(c, DIAG_E0402, "the input's zero point has shape %s", build_shape_text(&c->b, x_zero));
+    return NULL;
+  }
+  if (w_zero && w_zero->type.rank > 0) { /* one an output channel */
+    x = centred(c, x, x_zero);
+    w = centred(c, w, w_zero);
+    x_zero = w_zero = NULL;
+    if (!x || !w) return NULL;
+  }
   Window win;
   int64_t group, ones[MAX_RANK];
   if (!conv_attr(c, x, w, &win, &group)) return NULL;

@@ -31,7 +31,28 @@ bool import_gemm(OpContext *c) {
   return op_give(c, 0, sum);
 }
 
+/* v - zero in s32. */
+static Value *centred(OpContext *c, Value *v, Value *zero) {
+  Builder *b = &c->b;
+  v = build_cast(b, v, DT_s32, true);
+  return zero ? build_fn2(b, SC_sub, v, build_cast(b, zero, DT_s32, true)) : v;
+}
+
+Value *op_single(OpContext *c, Value *v) {
+  if (!v || v->type.rank == 0 || !dim_is(type_count(c->b.ir, &v->type), 1)) return v;
+  return build_reshape(&c->b, v, 0, NULL);
+}
+
+/* One zero point an operand goes into the product; rows or columns with their own are centred before it. */
+Value *op_matmul_integer(OpContext *c, Value *x, Value *x_zero, Value *y, Value *y_zero) {
+  x_zero = op_single(c, x_zero);
+  y_zero = op_single(c, y_zero);
+  const bool rows = x_zero && x_zero->type.rank > 0, columns = y_zero && y_zero->type.rank > 0;
+  if (!rows && !columns) return build_matmul_acc(&c->b, x, y, DT_s32, x_zero, y_zero);
+  if (rows && x_zero->type.rank == 1) x_zero = build_unsqueeze(&c->b, x_zero, 1u << 1); /* [M] over [M][K] */
+  return build_matmul_acc(&c->b, centred(c, x, x_zero), centred(c, y, y_zero), DT_s32, NULL, NULL);
+}
+
 bool import_matmul_integer(OpContext *c) {
-  Value *a_zero = op_in(c, 2), *b_zero = op_in(c, 3);
-  return op_give(c, 0, build_matmul_acc(&c->b, op_in(c, 0), op_in(c, 1), DT_s32, a_zero, b_zero));
+  return op_give(c, 0, op_matmul_integer(c, op_in(c, 0), op_in(c, 2), op_in(c, 1), op_in(c, 3)));
 }

@@ -61,7 +61,8 @@ bool import_quantize_linear(OpContext *c) {
   if (work == DT_NONE) work = dtype_is_float(scale->type.dtype) ? scale->type.dtype : DT_f32;
   x = build_cast(b, x, work, true);
   scale = build_cast(b, scale, work, true);
-  return op_give(c, 0, quantized(c, build_fn2(b, SC_div, x, scale), zero, to, op_int(c, "saturate", 1) != 0));
+  Value *y = quantized(c, build_fn2(b, SC_div, x, scale), zero, to, op_int(c, "saturate", 1) != 0);
+  return op_give(c, 0, op_keep_shape(c, y, op_in(c, 0)));
 }
 
 /* (x - zero) exactly, in s32 for integers, then times the scale in f32 at least. */
@@ -84,7 +85,8 @@ bool import_dequantize_linear(OpContext *c) {
   if (block < 0) return op_fail(c, DIAG_E0304, "attribute 'block_size' is %lld", (long long)block);
   Value *scale = spread(c, op_in(c, 1), x, axis, block), *zero = spread(c, op_in(c, 2), x, axis, block);
   const DType wanted = dtype_from_onnx(op_int(c, "output_dtype", 0));
-  return op_give(c, 0, build_cast(&c->b, dequantized(c, x, scale, zero), wanted != DT_NONE ? wanted : op_dtype(c, 1), true));
+  Value *y = op_keep_shape(c, dequantized(c, x, scale, zero), x);
+  return op_give(c, 0, build_cast(&c->b, y, wanted != DT_NONE ? wanted : op_dtype(c, 1), true));
 }
 
 bool import_dynamic_quantize_linear(OpContext *c) {
@@ -108,51 +110,48 @@ static Value *requantized(OpContext *c, Value *sum, Value *scales, Value *y_scal
   return quantized(c, build_fn2(b, SC_mul, build_cast(b, sum, DT_f32, true), factor), y_zero, to, true);
 }
 
-/* A zero point of one value is a scalar, whatever its shape. */
-static Value *single(OpContext *c, Value *v) { return v && v->type.rank == 1 && dim_is(v->type.dims[0], 1) ? build_squeeze(&c->b, v, 1) : v; }
-
 /* a a_scale a_zero b b_scale b_zero y_scale y_zero. Rows of a and columns of b may have their own scales. */
 bool import_qlinear_matmul(OpContext *c) {
   Builder *b = &c->b;
-  Value *a_scale = single(c, op_in(c, 1)), *b_scale = single(c, op_in(c, 4));
+  Value *a_scale = op_single(c, op_in(c, 1)), *b_scale = op_single(c, op_in(c, 4));
   if (a_scale && a_scale->type.rank == 1) a_scale = build_unsqueeze(b, a_scale, 2); /* [M] over [M][N] */
-  Value *sum = build_matmul_acc(b, op_in(c, 0), op_in(c, 3), DT_s32, single(c, op_in(c, 2)), single(c, op_in(c, 5)));
+  Value *sum = op_matmul_integer(c, op_in(c, 0), op_in(c, 2), op_in(c, 3), op_in(c, 5));
   Value *scales = build_fn2(b, SC_mul, build_cast(b, a_scale, DT_f32, true), build_cast(b, b_scale, DT_f32, true));
-  return op_give(c, 0, requantized(c, sum, scales, single(c, op_in(c, 6)), single(c, op_in(c, 7)), op_dtype(c, 7)));
+  return op_give(c, 0, requantized(c, sum, scales, op_single(c, op_in(c, 6)), op_single(c, op_in(c, 7)), op_dtype(c, 7)));
 }
 
 /* x x_scale x_zero w w_scale w_zero y_scale y_zero bias (s32, in units of x_scale * w_scale). */
 bool import_qlinear_conv(OpContext *c) {
   Builder *b = &c->b;
   const uint32_t rank = op_rank(c, 0);
-  Value *sum = op_conv(c, op_in(c, 0), op_in(c, 3), op_in(c, 8), single(c, op_in(c, 2)), single(c, op_in(c, 5)));
-  Value *scales = build_fn2(b, SC_mul, single(c, op_in(c, 1)), op_along_axis(c, single(c, op_in(c, 4)), rank, 1));
-  return op_give(c, 0, requantized(c, sum, scales, single(c, op_in(c, 6)), single(c, op_in(c, 7)), op_dtype(c, 7)));
+  Value *sum = op_conv(c, op_in(c, 0), op_in(c, 3), op_in(c, 8), op_single(c, op_in(c, 2)), op_single(c, op_in(c, 5)));
+  Value *scales = build_fn2(b, SC_mul, op_single(c, op_in(c, 1)), op_along_axis(c, op_single(c, op_in(c, 4)), rank, 1));
+  return op_give(c, 0, requantized(c, sum, scales, op_single(c, op_in(c, 6)), op_single(c, op_in(c, 7)), op_dtype(c, 7)));
 }
 
 /* com.microsoft QLinearAdd, QLinearMul: A A_scale A_zero B B_scale B_zero C_scale C_zero. The row's argument is the function. */
 bool import_qlinear_binary(OpContext *c) {
   Builder *b = &c->b;
-  Value *x = dequantized(c, op_in(c, 0), single(c, op_in(c, 1)), single(c, op_in(c, 2)));
-  Value *y = dequantized(c, op_in(c, 3), single(c, op_in(c, 4)), single(c, op_in(c, 5)));
-  Value *z = build_fn2(b, SC_div, build_fn2(b, (ScalarFn)c->row->arg, x, y), single(c, op_in(c, 6)));
-  return op_give(c, 0, quantized(c, z, single(c, op_in(c, 7)), op_dtype(c, 0), true));
+  Value *x = dequantized(c, op_in(c, 0), op_single(c, op_in(c, 1)), op_single(c, op_in(c, 2)));
+  Value *y = dequantized(c, op_in(c, 3), op_single(c, op_in(c, 4)), op_single(c, op_in(c, 5)));
+  Value *z = build_fn2(b, SC_div, build_fn2(b, (ScalarFn)c->row->arg, x, y), op_single(c, op_in(c, 6)));
+  return op_give(c, 0, quantized(c, z, op_single(c, op_in(c, 7)), op_dtype(c, 0), true));
 }
 
 /* X x_scale x_zero y_scale y_zero */
 static bool qlinear_unary(OpContext *c, Value *y) {
-  Value *v = build_fn2(&c->b, SC_div, y, single(c, op_in(c, 3)));
-  return op_give(c, 0, quantized(c, v, single(c, op_in(c, 4)), op_dtype(c, 0), true));
+  Value *v = build_fn2(&c->b, SC_div, y, op_single(c, op_in(c, 3)));
+  return op_give(c, 0, quantized(c, v, op_single(c, op_in(c, 4)), op_dtype(c, 0), true));
 }
 
 bool import_qlinear_average_pool(OpContext *c) {
   if (op_int(c, "channels_last", 0)) return op_unsupported(c, "with channels last");
-  Value *x = dequantized(c, op_in(c, 0), single(c, op_in(c, 1)), single(c, op_in(c, 2)));
+  Value *x = dequantized(c, op_in(c, 0), op_single(c, op_in(c, 1)), op_single(c, op_in(c, 2)));
   return x && qlinear_unary(c, op_average_pool(c, x));
 }
 
 bool import_qlinear_global_average_pool(OpContext *c) {
-  Value *x = dequantized(c, op_in(c, 0), single(c, op_in(c, 1)), single(c, op_in(c, 2)));
+  Value *x = dequantized(c, op_in(c, 0), op_single(c, op_in(c, 1)), op_single(c, op_in(c, 2)));
   const uint32_t rank = op_rank(c, 0);
   const bool last = op_int(c, "channels_last", 0) != 0;
   const uint32_t mask = last ? axes_from(1, rank - 1) : axes_from(2, rank);
@@ -163,18 +162,18 @@ bool import_qlinear_softmax(OpContext *c) {
   uint32_t axis;
   if (op_int(c, "opset", 13) < 13) return op_unsupported(c, "with the softmax of opset %lld", (long long)op_int(c, "opset", 13));
   if (!op_axis_attr(c, "axis", -1, op_rank(c, 0), &axis)) return false;
-  Value *x = dequantized(c, op_in(c, 0), single(c, op_in(c, 1)), single(c, op_in(c, 2)));
+  Value *x = dequantized(c, op_in(c, 0), op_single(c, op_in(c, 1)), op_single(c, op_in(c, 2)));
   return qlinear_unary(c, build_softmax(&c->b, x, axis, false));
 }
 
 bool import_qlinear_sigmoid(OpContext *c) {
-  Value *x = dequantized(c, op_in(c, 0), single(c, op_in(c, 1)), single(c, op_in(c, 2)));
+  Value *x = dequantized(c, op_in(c, 0), op_single(c, op_in(c, 1)), op_single(c, op_in(c, 2)));
   return qlinear_unary(c, build_fn1(&c->b, SC_sigmoid, x));
 }
 
 bool import_qlinear_leaky_relu(OpContext *c) {
   Builder *b = &c->b;
-  Value *x = dequantized(c, op_in(c, 0), single(c, op_in(c, 1)), single(c, op_in(c, 2)));
+  Value *x = dequantized(c, op_in(c, 0), op_single(c, op_in(c, 1)), op_single(c, op_in(c, 2)));
   if (!x) return false;
   Value *zero = op_scalar_like(c, x, 0), *low = build_fn2(b, SC_mul, x, op_scalar_like(c, x, (double)op_float(c, "alpha", 0.01f)));
   return qlinear_unary(c, build_fn3(b, SC_select, build_fn2(b, SC_lt, x, zero), low, x));
@@ -189,8 +188,8 @@ bool import_qlinear_concat(OpContext *c) {
   if (!op_axis_attr(c, "axis", 0, op_rank(c, 2), &axis)) return false;
   Value **parts = NEW_ARRAY(op_arena(c), Value *, n);
   for (size_t k = 0; k < n; k++) {
-    Value *v = dequantized(c, op_in(c, 2 + 3 * k), single(c, op_in(c, 3 + 3 * k)), single(c, op_in(c, 4 + 3 * k)));
-    parts[k] = quantized(c, build_fn2(b, SC_div, v, single(c, op_in(c, 0))), single(c, op_in(c, 1)), op_dtype(c, 1), true);
+    Value *v = dequantized(c, op_in(c, 2 + 3 * k), op_single(c, op_in(c, 3 + 3 * k)), op_single(c, op_in(c, 4 + 3 * k)));
+    parts[k] = quantized(c, build_fn2(b, SC_div, v, op_single(c, op_in(c, 0))), op_single(c, op_in(c, 1)), op_dtype(c, 1), true);
   }
   return op_give(c, 0, build_concat(b, parts, n, axis));
 }

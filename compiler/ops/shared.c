@@ -42,6 +42,15 @@ Value *op_scalar_like(OpContext *c, const Value *v, double x) {
   return dtype_is_float(v->type.dtype) ? build_scalar_f(&c->b, v->type.dtype, x) : build_scalar_i(&c->b, v->type.dtype, (int64_t)x);
 }
 
+Value *op_keep_shape(OpContext *c, Value *v, const Value *x) {
+  if (!v) return NULL;
+  bool fits = v->type.rank == x->type.rank;
+  for (uint32_t i = 0; fits && i < x->type.rank; i++) fits = ir_require_eq(c->b.ir, v->type.dims[i], x->type.dims[i]);
+  if (fits) return v;
+  (void)op_fail(c, DIAG_E0402, "operands of the input's shape %s do not broadcast to it", build_shape_text(&c->b, x));
+  return NULL;
+}
+
 /* ---- axes that only data decides ---- */
 Value *op_scatter_vector(OpContext *c, Value *v, Value *updates, Value *index) {
   const Affine place = build_affine_coord(&c->b, 1, 0);

@@ -54,6 +54,12 @@ typedef struct Window {
 bool op_window(OpContext *c, const Value *x, uint32_t n, const int64_t *kernel, Window *ret);
 /* AveragePool with the node's attributes of x, a tensor of input 0's shape. */
 Value *op_average_pool(OpContext *c, Value *x);
+/* v as a scalar when it has one element, else v; NULL stays NULL. For scales and zero points. */
+Value *op_single(OpContext *c, Value *v);
+/* Products of integers in s32; zero points are scalars, one a row of x, one a column of y, or NULL. */
+Value *op_matmul_integer(OpContext *c, Value *x, Value *x_zero, Value *y, Value *y_zero);
+/* v, required to have x's shape (E0402). */
+Value *op_keep_shape(OpContext *c, Value *v, const Value *x);
 /* Conv with the node's attributes; bias and zero points may be NULL. NULL after a diagnostic. */
 Value *op_conv(OpContext *c, Value *x, Value *w, Value *bias, Value *x_zero, Value *w_zero);
 
