@@ -187,6 +187,7 @@ struct Graph {
   VEC(Node *) nodes; /* topological order */
   VEC(Value *) inputs;
   VEC(Value *) outputs;
+  VEC(Str) output_names; /* of each output: two may be one value, or an input */
 };
 
 /* Everything of one compile. */

@@ -201,7 +201,11 @@ static void graph_print(StrBuf *b, const Graph *g, int indent) {
     }
     if (n->op == OP_LOOP) graph_print(b, ((const LoopAttr *)n->attr)->body, indent + 2);
   }
-  for (size_t i = 0; i < g->outputs.n; i++) sb_printf(b, "%*soutput %%%u\n", indent, "", g->outputs.data[i]->id);
+  for (size_t i = 0; i < g->outputs.n; i++) {
+    sb_printf(b, "%*soutput %%%u", indent, "", g->outputs.data[i]->id);
+    name_print(b, i < g->output_names.n ? g->output_names.data[i] : g->outputs.data[i]->name);
+    sb_putc(b, '\n');
+  }
 }
 
 void ir_print(StrBuf *b, const Ir *ir) {

@@ -191,16 +191,17 @@ static void lower_inputs(Lower *l, const Graph *g) {
 static void lower_outputs(Lower *l, const Graph *g) {
   for (size_t i = 0; i < g->outputs.n; i++) {
     const Value *v = g->outputs.data[i];
+    const Str name = i < g->output_names.n ? g->output_names.data[i] : v->name;
     const Virt *virt = lower_virt(l, v);
     if (!virt) continue;
     uint32_t t = virt_plain_tensor(l->p, virt);
     const Buffer *b = t == NO_TENSOR ? NULL : &l->p->buffers.data[l->p->tensors.data[t].buffer];
     if (!b || b->kind != BUF_OUTPUT || b->index != i || !ptensor_is_contiguous(l->p->dims, &l->p->tensors.data[t])) {
       t = dense_tensor(l, v->type.dtype, v->type.rank, v->type.dims,
-                       (Buffer){.kind = BUF_OUTPUT, .index = (uint32_t)i, .name = v->name});
+                       (Buffer){.kind = BUF_OUTPUT, .index = (uint32_t)i, .name = name});
       lower_store(l, virt, v->type.rank, v->type.dims, t, v->def ? v->def->src : (DiagPlace){0});
     }
-    vec_push(l->p->arena, l->p->outputs, ((ProgramOutput){t, v->type, v->name}));
+    vec_push(l->p->arena, l->p->outputs, ((ProgramOutput){t, v->type, name}));
   }
 }
 

@@ -69,6 +69,8 @@ static inline DType op_dtype(const OpContext *c, size_t k) { return c->in[k]->ty
 
 /* An ONNX tensor as a constant value of the graph. NULL after a diagnostic. */
 Value *op_constant(OpContext *c, const OnnxTensor *t);
+/* A sparse attribute, made dense. NULL when absent or after a diagnostic. */
+Value *op_sparse_constant(OpContext *c, const char *name);
 
 /* Imports a body with the outer scope visible; its inputs get the given types. NULL after a diagnostic. */
 Graph *op_subgraph(OpContext *c, const OnnxGraph *g, const Type *input_types, size_t n_inputs);

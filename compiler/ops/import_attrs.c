@@ -7,9 +7,10 @@ static const OnnxAttr *find_attr(const OnnxAttr *attrs, size_t n, Str name) {
   return NULL;
 }
 
-const OnnxAttr *import_attrs(Importer *im, const OnnxNode *n, size_t *ret_n) {
-  OnnxAttr *out = NEW_ARRAY(im->a, OnnxAttr, n->n_attrs);
+const OnnxAttr *import_attrs(Importer *im, const OnnxNode *n, DiagPlace place, size_t *ret_n) {
   *ret_n = 0;
+  if (n->n_attrs > MAX_ATTRS) return (void)diag_add(im->diags, DIAG_E0304, place, "%zu attributes, more than any operator has", n->n_attrs), NULL;
+  OnnxAttr *out = NEW_ARRAY(im->a, OnnxAttr, n->n_attrs + 1);
   for (size_t i = 0; i < n->n_attrs; i++) {
     const OnnxAttr *a = &n->attrs[i];
     if (!a->ref_attr_name.len) {
@@ -59,6 +60,13 @@ const Str *op_strs(const OpContext *c, const char *name, size_t *ret_n) {
   const OnnxAttr *a = attr(c, name);
   *ret_n = a ? a->n_strings : 0;
   return a ? (a->strings ? a->strings : &a->s) : NULL;
+}
+
+Value *op_constant(OpContext *c, const OnnxTensor *t) { return import_constant_value(c->importer, t); }
+
+Value *op_sparse_constant(OpContext *c, const char *name) {
+  const OnnxAttr *a = attr(c, name);
+  return a && a->sparse ? import_sparse_value(c->importer, a->sparse, a->sparse->values->name) : NULL;
 }
 
 const OnnxTensor *op_tensor(const OpContext *c, const char *name) {

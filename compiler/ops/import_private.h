@@ -4,12 +4,16 @@
 
 #include "ops/import.h"
 
-/* What a name stands for in a scope; value NULL: its producer failed, which was reported. */
-typedef struct Binding { Value *value; } Binding;
+/* What a name stands for in a scope. */
+typedef struct Binding {
+  Value *value; /* NULL: its producer failed, which was reported; or absent */
+  bool absent;  /* a function's input that its caller leaves out */
+} Binding;
 
 typedef struct Scope {
   struct Scope *parent; /* outer graph; NULL at the main graph and in function bodies */
   Map names;            /* -> Binding */
+  Map types;            /* value_info and outputs as declared: name -> OnnxType */
 } Scope;
 
 /* A function body being imported: its actual attributes and opset versions. */
@@ -21,12 +25,13 @@ typedef struct Frame {
   const OnnxOpset *opsets;
   size_t n_opsets;
   unsigned depth;
+  Str path; /* names of the calling nodes, "a/b/": before the names of the body's nodes */
 } Frame;
 
 typedef struct Missing { /* an operator that cannot be imported, with how often it occurs */
   DiagCode code;
   DiagPlace place;
-  Str text;
+  Str text, tensors;
   size_t count;
 } Missing;
 
@@ -39,32 +44,81 @@ typedef struct Importer {
   Map rows;      /* "domain\ntype" -> RowList */
   Map functions; /* "domain\nname\noverload" -> OnnxFunction */
   Map missing;   /* -> Missing */
+  Map orders;    /* address of a graph's nodes -> NodeOrder: a function's body is sorted once */
+  Map locals;    /* address of a body -> Map of the names that it defines */
   Graph *graph;
   Scope *scope;
   Frame *frame;
-  size_t n_nodes; /* imported so far, functions inlined */
-  unsigned depth; /* of graphs in graphs */
-  bool gave_up;   /* a budget is exhausted: stop */
+  size_t work, budget; /* nodes and operands imported so far, functions inlined; the most of them */
+  unsigned depth;      /* of graphs in graphs */
+  bool gave_up;        /* a budget is exhausted: stop */
 } Importer;
 
-enum { MAX_NODES = 400000, MAX_CALL_DEPTH = 100, MAX_GRAPH_DEPTH = 60 };
+enum {
+  WORK_INLINED = 100000, /* what inlining may add to the file's own nodes and operands */
+  MAX_CALL_DEPTH = 100,
+  MAX_GRAPH_DEPTH = 60,
+  MAX_ATTRS = 256 /* of one node */
+};
 
 typedef struct RowList { VEC(const OnnxOpRow *) rows; } RowList;
 
-Str canonical_domain(Str domain); /* "ai.onnx" is "" */
-const OnnxOpRow *import_find_row(Importer *im, Str domain, Str type, int version, bool *ret_known);
-/* Arity, element types, attributes of a context against its row. False after diagnostics. */
-bool import_check(OpContext *c);
-/* The node's attributes with references resolved by the current frame. */
-const OnnxAttr *import_attrs(Importer *im, const OnnxNode *n, size_t *ret_n);
+typedef struct NodeOrder {
+  bool ok;
+  size_t n;
+  const size_t *nodes; /* topological: the file's own order where it is one */
+} NodeOrder;
 
-bool import_graph_body(Importer *im, const OnnxGraph *g, Graph *into);
-bool import_node(Importer *im, const OnnxNode *n, size_t index);
-bool import_call(Importer *im, const OnnxFunction *f, const OnnxNode *n, DiagPlace place);
-Value *importer_constant(Importer *im, const OnnxTensor *t);
-/* A declared type; symbols are named by their parameter or `<name>_d<k>`. False after a diagnostic. */
-bool import_type(Importer *im, const OnnxType *t, Str name, Type *ret);
+/* Operators of the standard that may have no row yet: with the version of their domain that brought them. */
+typedef struct OnnxKnownOp {
+  const char *domain, *type;
+  int since;
+} OnnxKnownOp;
+extern const OnnxKnownOp onnx_known_ops[];
+extern const size_t n_onnx_known_ops;
+const OnnxKnownOp *onnx_known_op(Str domain, Str type); /* NULL: no such operator */
+
+Str canonical_domain(Str domain); /* "ai.onnx" is "" */
+DiagPlace import_file_place(const Importer *im);
+DiagPlace import_node_place(const Importer *im, const OnnxNode *n, size_t index);
 Binding *scope_find(const Scope *s, Str name);
 void scope_bind(Importer *im, Str name, Value *v);
+
+/* import_rows.c: the version imported for a domain; the row for it; the operators that have none. */
+void import_index_rows(Importer *im);
+int import_opset_version(const Importer *im, Str domain);
+const OnnxOpRow *import_find_row(Importer *im, Str domain, Str type, int version);
+void import_report_missing(Importer *im, const OnnxNode *n, DiagPlace place, int version);
+void import_flush_missing(Importer *im);
+
+/* Arity, element types, attributes of a context against its row. False after diagnostics. */
+bool import_check(OpContext *c);
+/* The node's attributes with references resolved by the current frame. NULL after a diagnostic. */
+const OnnxAttr *import_attrs(Importer *im, const OnnxNode *n, DiagPlace place, size_t *ret_n);
+
+/* import_order.c */
+const NodeOrder *import_order(Importer *im, const OnnxNode *nodes, size_t n);
+size_t import_count_work(const OnnxModel *m);
+
+/* import_graph.c */
+bool import_nodes(Importer *im, const OnnxNode *nodes, size_t n);
+bool import_main_graph(Importer *im, const OnnxGraph *g);
+void import_declare_types(Importer *im, const OnnxValueInfo *v, size_t n);
+
+/* import_functions.c */
+bool import_index_functions(Importer *im);
+const OnnxFunction *import_find_function(Importer *im, const OnnxNode *n);
+bool import_call(Importer *im, const OnnxFunction *f, const OnnxNode *n, DiagPlace place);
+
+/* import_custom.c: operators that the user brings. NULL when it is none of them. */
+const struct ImportOp *import_find_custom(const Importer *im, const OnnxNode *n);
+bool import_custom(OpContext *c, const struct ImportOp *op);
+
+/* import_types.c */
+Value *import_constant_value(Importer *im, const OnnxTensor *t);
+Value *import_sparse_value(Importer *im, const OnnxSparse *s, Str name);
+/* A declared type; unnamed dimensions are the symbols `<name>_d<k>`. False after a diagnostic. */
+bool import_type(Importer *im, const OnnxType *t, Str name, Type *ret);
+void import_declare_symbols(Importer *im, const OnnxGraph *g);
 
 #endif

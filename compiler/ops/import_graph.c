@@ -1,0 +1,131 @@
+/* Graphs: initializers, inputs, nodes in order, outputs; bodies of control flow with the graph around them in sight. */
+#include "ops/import_private.h"
+
+static bool file_error(Importer *im, DiagCode code, const char *what, Str name, const char *why) {
+  (void)diag_add(im->diags, code, import_file_place(im), "%s %s %s", what, diag_quote(im->diags, name), why);
+  return false;
+}
+
+/* ---- scopes ---- */
+Binding *scope_find(const Scope *s, Str name) {
+  for (; s; s = s->parent) {
+    Binding *b = map_get(&s->names, name);
+    if (b) return b;
+  }
+  return NULL;
+}
+
+void scope_bind(Importer *im, Str name, Value *v) {
+  Binding *b = NEW(im->a, Binding);
+  b->value = v;
+  map_put(&im->scope->names, name, b);
+}
+
+void import_declare_types(Importer *im, const OnnxValueInfo *v, size_t n) {
+  for (size_t i = 0; i < n; i++)
+    if (v[i].type) map_put(&im->scope->types, v[i].name, (void *)(uintptr_t)v[i].type);
+}
+
+/* ---- parts of a graph ---- */
+static bool import_initializers(Importer *im, const OnnxGraph *g) {
+  bool ok = true;
+  for (size_t i = 0; i < g->n_initializers + g->n_sparse_initializers; i++) {
+    bool dense = i < g->n_initializers;
+    const OnnxSparse *sparse = dense ? NULL : &g->sparse_initializers[i - g->n_initializers];
+    Str name = dense ? g->initializers[i].name : sparse->values->name;
+    if (map_has(&im->scope->names, name)) {
+      ok = file_error(im, DIAG_E0202, "initializer", name, "is defined twice");
+      continue;
+    }
+    Value *v = dense ? import_constant_value(im, &g->initializers[i]) : import_sparse_value(im, sparse, name);
+    ok = ok && v;
+    scope_bind(im, name, v);
+  }
+  return ok;
+}
+
+static bool import_inputs(Importer *im, const OnnxGraph *g, Graph *into) {
+  Map seen = map_new(im->a);
+  bool ok = true;
+  import_declare_symbols(im, g);
+  for (size_t i = 0; i < g->n_inputs; i++) {
+    Str name = g->inputs[i].name;
+    Type type;
+    if (!name.len || map_has(&seen, name)) {
+      ok = file_error(im, DIAG_E0204, "input", name, name.len ? "is listed twice" : "has no name");
+      continue;
+    }
+    map_put(&seen, name, im);
+    if (map_has(&im->scope->names, name)) continue; /* an initializer: a default that nothing overrides */
+    bool typed = import_type(im, g->inputs[i].type, name, &type);
+    Value *v = typed ? graph_add_value(into, type, name) : NULL;
+    if (v) vec_push(im->a, into->inputs, v);
+    scope_bind(im, name, v);
+    ok = ok && typed;
+  }
+  return ok;
+}
+
+/* A declared element type that contradicts what the nodes make: the reader of the model would get other data than promised. */
+static bool output_type_fits(Importer *im, const OnnxValueInfo *declared, const Value *v) {
+  const OnnxType *t = declared->type;
+  if (!t || t->kind != ONNX_TYPE_TENSOR || v->type.kind != TYPE_TENSOR || t->elem_type == 0) return true;
+  if (dtype_from_onnx(t->elem_type) == v->type.dtype) return true;
+  (void)diag_add(im->diags, DIAG_E0204, import_file_place(im), "graph output %s has element type %s, not the declared one", diag_quote(im->diags, declared->name), dtype_name(v->type.dtype));
+  return false;
+}
+
+static bool import_outputs(Importer *im, const OnnxGraph *g, Graph *into) {
+  Map seen = map_new(im->a);
+  bool ok = true;
+  for (size_t i = 0; i < g->n_outputs; i++) {
+    Str name = g->outputs[i].name;
+    const Binding *b = scope_find(im->scope, name);
+    if (im->depth == 0 && map_has(&seen, name)) ok = file_error(im, DIAG_E0204, "graph output", name, "is listed twice");
+    map_put(&seen, name, im);
+    if (!b) ok = file_error(im, DIAG_E0201, "graph output", name, "is defined nowhere");
+    if (!b || !b->value) {
+      ok = false;
+      continue;
+    }
+    ok = output_type_fits(im, &g->outputs[i], b->value) && ok;
+    vec_push(im->a, into->outputs, b->value);
+    vec_push(im->a, into->output_names, name);
+  }
+  return ok;
+}
+
+bool import_main_graph(Importer *im, const OnnxGraph *g) {
+  import_declare_types(im, g->value_info, g->n_value_info);
+  import_declare_types(im, g->outputs, g->n_outputs);
+  bool ok = import_initializers(im, g);
+  ok = import_inputs(im, g, im->graph) && ok;
+  if (!g->n_outputs) ok = ((void)diag_add(im->diags, DIAG_E0204, import_file_place(im), "the graph has no outputs"), false);
+  /* Outputs are looked at only when all nodes are there: what failed has been reported. */
+  return import_nodes(im, g->nodes, g->n_nodes) && import_outputs(im, g, im->graph) && ok;
+}
+
+Graph *op_subgraph(OpContext *c, const OnnxGraph *g, const Type *input_types, size_t n_inputs) {
+  Importer *im = c->importer;
+  if (im->depth >= MAX_GRAPH_DEPTH) return (void)op_fail(c, DIAG_E0502, "graphs are nested more than %d deep", MAX_GRAPH_DEPTH), NULL;
+  if (g->n_inputs != n_inputs) return (void)op_fail(c, DIAG_E0305, "the body has %zu inputs, %zu are given", g->n_inputs, n_inputs), NULL;
+  Graph *into = graph_new(im->ir, im->graph), *outer_graph = im->graph;
+  Scope inner = {.parent = im->scope, .names = map_new(im->a), .types = map_new(im->a)}, *outer = im->scope;
+  im->scope = &inner;
+  im->graph = into;
+  im->depth++;
+  import_declare_types(im, g->value_info, g->n_value_info);
+  bool ok = true;
+  for (size_t i = 0; i < n_inputs; i++) {
+    Value *v = graph_add_value(into, input_types[i], g->inputs[i].name);
+    if (map_has(&inner.names, v->name)) ok = op_fail(c, DIAG_E0202, "input %zu of the body is named as an earlier one", i);
+    vec_push(im->a, into->inputs, v);
+    scope_bind(im, v->name, v);
+  }
+  ok = import_initializers(im, g) && ok;
+  ok = import_nodes(im, g->nodes, g->n_nodes) && import_outputs(im, g, into) && ok;
+  im->scope = outer;
+  im->graph = outer_graph;
+  im->depth--;
+  return ok ? into : NULL;
+}

@@ -1,0 +1,162 @@
+/* Declared types, symbols of dimensions, constant tensors. */
+#include "ops/import_private.h"
+
+/* ---- constants: the bytes stay where the file has them ---- */
+static Value *tensor_value(Importer *im, DType dtype, size_t rank, const int64_t *sizes, const Tensor *data, Str name) {
+  const Dim *dims[MAX_RANK];
+  if (rank > MAX_RANK) {
+    (void)diag_add(im->diags, DIAG_E0402, import_file_place(im), "tensor %s has rank %zu, more than %d", diag_quote(im->diags, name), rank, MAX_RANK);
+    return NULL;
+  }
+  for (size_t i = 0; i < rank; i++) dims[i] = dim_const(im->ir->dims, sizes[i]);
+  return ir_add_const(im->ir, type_tensor(im->ir, dtype, (uint32_t)rank, dims), data, name);
+}
+
+Value *import_constant_value(Importer *im, const OnnxTensor *t) {
+  DType dtype = dtype_from_onnx(t->data_type);
+  if (dtype == DT_NONE) {
+    (void)diag_add(im->diags, DIAG_E0401, import_file_place(im), "tensor %s has no known element type", diag_quote(im->diags, t->name));
+    return NULL;
+  }
+  Tensor *data = NEW(im->a, Tensor);
+  *data = (Tensor){dtype, t->n_elements, t->data, t->data_bytes, t->strings};
+  return tensor_value(im, dtype, t->n_dims, t->dims, data, t->name);
+}
+
+static bool bad_sparse(Importer *im, Str name, DiagCode code, const char *why) {
+  (void)diag_add(im->diags, code, import_file_place(im), "sparse tensor %s: %s", diag_quote(im->diags, name), why);
+  return false;
+}
+
+/* The flat place of element k, from a row of coordinates or a linear index. */
+static bool sparse_place(const OnnxSparse *s, const int64_t *index, size_t k, size_t n, size_t *ret) {
+  if (s->indices->n_dims == 1) {
+    *ret = (size_t)index[k];
+    return index[k] >= 0 && *ret < n;
+  }
+  size_t flat = 0;
+  for (size_t i = 0; i < s->n_dims; i++) {
+    int64_t x = index[k * s->n_dims + i];
+    if (x < 0 || x >= s->dims[i]) return false;
+    flat = flat * (size_t)s->dims[i] + (size_t)x;
+  }
+  *ret = flat;
+  return true;
+}
+
+static bool sparse_size(Importer *im, const OnnxSparse *s, Str name, size_t element, size_t *ret_n) {
+  enum { DENSE_MAX = 1 << 24 }; /* bytes that a few indices may ask for */
+  size_t n = 1, bytes, indices = s->values->n_elements;
+  for (size_t i = 0; i < s->n_dims; i++)
+    if (s->dims[i] < 0 || !size_mul(n, (size_t)s->dims[i], &n)) return bad_sparse(im, name, DIAG_E0103, "its size overflows");
+  if (!size_mul(n, element, &bytes) || bytes > DENSE_MAX) return bad_sparse(im, name, DIAG_E0502, "over 16 MiB when made dense");
+  if (s->indices->n_dims == 2 && !size_mul(indices, s->n_dims, &indices)) return bad_sparse(im, name, DIAG_E0103, "its size overflows");
+  if (dtype_from_onnx(s->indices->data_type) != DT_s64 || s->indices->n_dims < 1 || s->indices->n_dims > 2 || s->indices->n_elements != indices)
+    return bad_sparse(im, name, DIAG_E0103, "its indices fit neither its values nor its shape");
+  *ret_n = n;
+  return true;
+}
+
+Value *import_sparse_value(Importer *im, const OnnxSparse *s, Str name) {
+  DType dtype = dtype_from_onnx(s->values->data_type);
+  size_t n = 0, element = dtype == DT_NONE ? 0 : dtype_rows[dtype].bits / 8;
+  if (!element || dtype == DT_str) return bad_sparse(im, name, DIAG_E0306, "its element type is not compiled"), NULL;
+  if (!sparse_size(im, s, name, element, &n)) return NULL;
+  unsigned char *out = arena_array(im->a, n, element);
+  const Tensor indices = {DT_s64, s->indices->n_elements, s->indices->data, s->indices->data_bytes, NULL};
+  const int64_t *index = tensor_host_elements(im->a, &indices);
+  for (size_t k = 0; k < s->values->n_elements; k++) {
+    size_t at;
+    if (!sparse_place(s, index, k, n, &at)) return bad_sparse(im, name, DIAG_E0103, "an index is out of range"), NULL;
+    memcpy(out + at * element, (const unsigned char *)s->values->data + k * element, element);
+  }
+  Tensor *data = NEW(im->a, Tensor);
+  *data = (Tensor){dtype, n, out, n * element, NULL};
+  return tensor_value(im, dtype, s->n_dims, s->dims, data, name);
+}
+
+/* ---- dimensions ---- */
+/* What exporters write for a dimension without a name: it says nothing about equality. */
+static bool is_named(const OnnxDim *d) {
+  return d->kind == ONNX_DIM_PARAM && d->param.len && !str_is(d->param, "?") && !str_is(d->param, "-1") && !str_is(d->param, "None");
+}
+
+static const Dim *input_symbol(Importer *im, Str name) {
+  int64_t lo = 1, hi = INT32_MAX;
+  for (size_t i = 0; i < im->opt->n_dims; i++)
+    if (str_eq(im->opt->dims[i].name, name)) lo = im->opt->dims[i].lo, hi = im->opt->dims[i].hi;
+  return lo == hi ? dim_const(im->ir->dims, lo) : dim_symbol(im->ir->dims, name, lo, hi, DIM_FROM_INPUT);
+}
+
+static bool is_identifier(Str s) {
+  for (size_t i = 0; i < s.len; i++) {
+    char ch = s.ptr[i];
+    bool letter = (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || ch == '_', digit = ch >= '0' && ch <= '9';
+    if (!letter && (!digit || i == 0)) return false;
+  }
+  return s.len > 0;
+}
+
+/* "past + 1" over the names of other dimensions; NULL when it is a name of its own. */
+static const Dim *parameter_expression(Importer *im, Str text) {
+  enum { EXPRESSION_MAX = 64 };
+  if (text.len > EXPRESSION_MAX || is_identifier(text)) return NULL;
+  const Dim *d = dim_parse(im->ir->dims, &text);
+  return d && text.len == 0 && !dim_is_bad(d) ? d : NULL;
+}
+
+static const Dim *import_dim(Importer *im, const OnnxDim *d, Str name, size_t axis) {
+  if (d->kind == ONNX_DIM_VALUE && d->value >= 0) return dim_const(im->ir->dims, d->value);
+  if (is_named(d)) {
+    const Dim *e = parameter_expression(im, d->param);
+    return e ? e : input_symbol(im, d->param);
+  }
+  StrBuf b = sb_new(im->a);
+  sb_str(&b, name);
+  sb_printf(&b, "_d%zu", axis);
+  return input_symbol(im, sb_view(&b));
+}
+
+void import_declare_symbols(Importer *im, const OnnxGraph *g) {
+  for (size_t i = 0; i < g->n_inputs; i++) {
+    const OnnxType *t = g->inputs[i].type;
+    for (size_t k = 0; t && t->kind == ONNX_TYPE_TENSOR && k < t->n_dims; k++)
+      if (is_named(&t->dims[k]) && is_identifier(t->dims[k].param)) (void)input_symbol(im, t->dims[k].param);
+  }
+}
+
+/* ---- types ---- */
+static bool bad_type(Importer *im, Str name, const char *what) {
+  (void)diag_add(im->diags, DIAG_E0204, import_file_place(im), "value %s: %s", diag_quote(im->diags, name), what);
+  return false;
+}
+
+static bool import_tensor_type(Importer *im, const OnnxType *t, Str name, Type *ret) {
+  DType dtype = dtype_from_onnx(t->elem_type);
+  const Dim *dims[MAX_RANK];
+  if (dtype == DT_NONE) return bad_type(im, name, "its element type is unknown");
+  if (!t->has_shape) return bad_type(im, name, "its shape is missing");
+  if (t->n_dims > MAX_RANK) return bad_type(im, name, "its rank is over 16");
+  for (size_t i = 0; i < t->n_dims; i++) dims[i] = import_dim(im, &t->dims[i], name, i);
+  *ret = type_tensor(im->ir, dtype, (uint32_t)t->n_dims, dims);
+  if (dim_is_bad(type_count(im->ir, ret))) {
+    (void)diag_add(im->diags, DIAG_E0501, import_file_place(im), "value %s: its size overflows 64 bits", diag_quote(im->diags, name));
+    return false;
+  }
+  return true;
+}
+
+bool import_type(Importer *im, const OnnxType *t, Str name, Type *ret) {
+  if (!t) return bad_type(im, name, "its type is missing");
+  Type *elem;
+  switch (t->kind) {
+    case ONNX_TYPE_TENSOR: return import_tensor_type(im, t, name, ret);
+    case ONNX_TYPE_SEQUENCE:
+    case ONNX_TYPE_OPTIONAL:
+      elem = NEW(im->a, Type);
+      if (!import_type(im, t->elem, name, elem)) return false;
+      *ret = (Type){.kind = t->kind == ONNX_TYPE_SEQUENCE ? TYPE_SEQUENCE : TYPE_OPTIONAL, .elem = elem};
+      return true;
+    default: return bad_type(im, name, "values of its kind are not compiled by this version");
+  }
+}
