@@ -104,8 +104,9 @@ static void print_capacity(ExternPrinter *p, const PTensor *t) {
   DimCtx *dims = p->c->program->dims;
   const Dim *n = dim_product(dims, t->dims, t->rank);
   if (dimc_has_data(n)) n = dim_upper(dims, n);
-  sb_puts(&p->body, "(size_t)");
+  sb_puts(&p->body, "(size_t)(");
   print_dim(p, n);
+  sb_putc(&p->body, ')');
 }
 
 static void print_operand(ExternPrinter *p, const char *word, uint32_t k, uint32_t tensor) {
