@@ -9,47 +9,43 @@
 static inline double cn_cast_f32_f64(float x) { return x; }
 
 static inline int8_t cn_cast_f32_s8(float x) {
-  const float v = x > -128.0f ? x : -128.0f; /* NaN too */
-  const float w = v < 127.0f ? v : 127.0f;
-  return (int8_t)(int32_t)(x == x ? w : 0.0f);
+  const float v = cn_clip_f32(x, -128.0f, 127.0f);
+  return (int8_t)(int32_t)cn_pick_f32(x == x, v, 0.0f);
 }
 
 static inline int16_t cn_cast_f32_s16(float x) {
-  const float v = x > -32768.0f ? x : -32768.0f; /* NaN too */
-  const float w = v < 32767.0f ? v : 32767.0f;
-  return (int16_t)(int32_t)(x == x ? w : 0.0f);
+  const float v = cn_clip_f32(x, -32768.0f, 32767.0f);
+  return (int16_t)(int32_t)cn_pick_f32(x == x, v, 0.0f);
 }
 
 static inline int32_t cn_cast_f32_s32(float x) {
-  const int32_t in = (int32_t)(x >= -2147483648.0f && x < 2147483648.0f ? x : 0.0f);
-  return x >= 2147483648.0f ? INT32_MAX : x < -2147483648.0f ? INT32_MIN : in;
+  const float v = cn_clip_f32(x, -2147483648.0f, 2147483520.0f); /* the last float below the end */
+  return (int32_t)cn_pick_f32(x == x, v, 0.0f) + 127 * (x >= 2147483648.0f);
 }
 
 static inline int64_t cn_cast_f32_s64(float x) {
-  const int64_t in = (int64_t)(x >= -9223372036854775808.0f && x < 9223372036854775808.0f ? x : 0.0f);
-  return x >= 9223372036854775808.0f ? INT64_MAX : x < -9223372036854775808.0f ? INT64_MIN : in;
+  const float v = cn_clip_f32(x, -9223372036854775808.0f, 9223371487098961920.0f); /* the last float below the end */
+  return (int64_t)cn_pick_f32(x == x, v, 0.0f) + INT64_C(549755813887) * (x >= 9223372036854775808.0f);
 }
 
 static inline uint8_t cn_cast_f32_u8(float x) {
-  const float v = x > 0.0f ? x : 0.0f; /* NaN too */
-  const float w = v < 255.0f ? v : 255.0f;
-  return (uint8_t)(int32_t)w;
+  const float v = cn_clip_f32(x, 0.0f, 255.0f);
+  return (uint8_t)(int32_t)cn_pick_f32(x == x, v, 0.0f);
 }
 
 static inline uint16_t cn_cast_f32_u16(float x) {
-  const float v = x > 0.0f ? x : 0.0f; /* NaN too */
-  const float w = v < 65535.0f ? v : 65535.0f;
-  return (uint16_t)(int32_t)w;
+  const float v = cn_clip_f32(x, 0.0f, 65535.0f);
+  return (uint16_t)(int32_t)cn_pick_f32(x == x, v, 0.0f);
 }
 
 static inline uint32_t cn_cast_f32_u32(float x) {
-  const uint32_t in = (uint32_t)(x > 0.0f && x < 4294967296.0f ? x : 0.0f);
-  return x >= 4294967296.0f ? UINT32_MAX : in;
+  const float v = cn_clip_f32(x, 0.0f, 4294967040.0f); /* the last float below the end */
+  return (uint32_t)cn_pick_f32(x == x, v, 0.0f) + 255u * (x >= 4294967296.0f);
 }
 
 static inline uint64_t cn_cast_f32_u64(float x) {
-  const uint64_t in = (uint64_t)(x > 0.0f && x < 18446744073709551616.0f ? x : 0.0f);
-  return x >= 18446744073709551616.0f ? UINT64_MAX : in;
+  const float v = cn_clip_f32(x, 0.0f, 18446742974197923840.0f); /* the last float below the end */
+  return (uint64_t)cn_pick_f32(x == x, v, 0.0f) + UINT64_C(1099511627775) * (x >= 18446744073709551616.0f);
 }
 
 static inline uint8_t cn_cast_f32_b1(float x) { return x != 0.0f; }
@@ -57,49 +53,43 @@ static inline uint8_t cn_cast_f32_b1(float x) { return x != 0.0f; }
 static inline float cn_cast_f64_f32(double x) { return (float)x; }
 
 static inline int8_t cn_cast_f64_s8(double x) {
-  const double v = x > -128.0 ? x : -128.0; /* NaN too */
-  const double w = v < 127.0 ? v : 127.0;
-  return (int8_t)(int32_t)(x == x ? w : 0.0);
+  const double v = cn_clip_f64(x, -128.0, 127.0);
+  return (int8_t)(int32_t)cn_pick_f64(x == x, v, 0.0);
 }
 
 static inline int16_t cn_cast_f64_s16(double x) {
-  const double v = x > -32768.0 ? x : -32768.0; /* NaN too */
-  const double w = v < 32767.0 ? v : 32767.0;
-  return (int16_t)(int32_t)(x == x ? w : 0.0);
+  const double v = cn_clip_f64(x, -32768.0, 32767.0);
+  return (int16_t)(int32_t)cn_pick_f64(x == x, v, 0.0);
 }
 
 static inline int32_t cn_cast_f64_s32(double x) {
-  const double v = x > -2147483648.0 ? x : -2147483648.0; /* NaN too */
-  const double w = v < 2147483647.0 ? v : 2147483647.0;
-  return (int32_t)(x == x ? w : 0.0);
+  const double v = cn_clip_f64(x, -2147483648.0, 2147483647.0);
+  return (int32_t)cn_pick_f64(x == x, v, 0.0);
 }
 
 static inline int64_t cn_cast_f64_s64(double x) {
-  const int64_t in = (int64_t)(x >= -9223372036854775808.0 && x < 9223372036854775808.0 ? x : 0.0);
-  return x >= 9223372036854775808.0 ? INT64_MAX : x < -9223372036854775808.0 ? INT64_MIN : in;
+  const double v = cn_clip_f64(x, -9223372036854775808.0, 9223372036854774784.0); /* the last double below the end */
+  return (int64_t)cn_pick_f64(x == x, v, 0.0) + INT64_C(1023) * (x >= 9223372036854775808.0);
 }
 
 static inline uint8_t cn_cast_f64_u8(double x) {
-  const double v = x > 0.0 ? x : 0.0; /* NaN too */
-  const double w = v < 255.0 ? v : 255.0;
-  return (uint8_t)(int32_t)w;
+  const double v = cn_clip_f64(x, 0.0, 255.0);
+  return (uint8_t)(int32_t)cn_pick_f64(x == x, v, 0.0);
 }
 
 static inline uint16_t cn_cast_f64_u16(double x) {
-  const double v = x > 0.0 ? x : 0.0; /* NaN too */
-  const double w = v < 65535.0 ? v : 65535.0;
-  return (uint16_t)(int32_t)w;
+  const double v = cn_clip_f64(x, 0.0, 65535.0);
+  return (uint16_t)(int32_t)cn_pick_f64(x == x, v, 0.0);
 }
 
 static inline uint32_t cn_cast_f64_u32(double x) {
-  const double v = x > 0.0 ? x : 0.0; /* NaN too */
-  const double w = v < 4294967295.0 ? v : 4294967295.0;
-  return (uint32_t)w;
+  const double v = cn_clip_f64(x, 0.0, 4294967295.0);
+  return (uint32_t)cn_pick_f64(x == x, v, 0.0);
 }
 
 static inline uint64_t cn_cast_f64_u64(double x) {
-  const uint64_t in = (uint64_t)(x > 0.0 && x < 18446744073709551616.0 ? x : 0.0);
-  return x >= 18446744073709551616.0 ? UINT64_MAX : in;
+  const double v = cn_clip_f64(x, 0.0, 18446744073709549568.0); /* the last double below the end */
+  return (uint64_t)cn_pick_f64(x == x, v, 0.0) + UINT64_C(2047) * (x >= 18446744073709551616.0);
 }
 
 static inline uint8_t cn_cast_f64_b1(double x) { return x != 0.0; }

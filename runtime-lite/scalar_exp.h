@@ -82,4 +82,27 @@ CN_INLINE float cn_exp_f32(float x) {
   return cn_scale_f32(1.0f + (high + (r * r * cn_exp_poly_f32(r) - low)), k);
 }
 
+/* e^x - 1 = 2^k ((1 - 2^-k) + (e^r - 1)) */
+CN_INLINE float cn_expm1_f32(float x) {
+  float k, low;
+  const float high = cn_exp_reduce_f32(cn_clip_f32(x, -18.0f, 89.0f), &k, &low);
+  const float r = high - low, p = r * r * cn_exp_poly_f32(r) - low;
+  const float s = cn_pow2_f32(-cn_min_f32(k, 30.0f)), u = 1.0f - s;
+  const float n = u + high, nl = ((u - n) + high) + (p + ((1.0f - u) - s));
+  return cn_pick_f32(x == 0.0f, x, cn_scale_f32(n + nl, k));
+}
+
+/* e^x in f64 with the accuracy that a result in f32 needs, |x| <= 700 */
+static inline double cn_exp_short_f64(double x) {
+  const double k = cn_rint_small_f64(x * 0x1.71547652b82fep+0);
+  const double r = x - k * 0x1.62e42fefa39efp-1;
+  double p = 0x1.a17eaca33fb37p-13;
+  p = p * r + 0x1.6da824f6456d1p-10;
+  p = p * r + 0x1.1110ab1173787p-7;
+  p = p * r + 0x1.55546fbbdbef8p-5;
+  p = p * r + 0x1.5555557459f8p-3;
+  p = p * r + 0x1.00000045d321cp-1;
+  return (1.0 + (r + r * r * p)) * cn_pow2_f64(k);
+}
+
 #endif

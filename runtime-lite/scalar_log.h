@@ -80,4 +80,18 @@ CN_INLINE float cn_log_f32(float x) {
   return cn_pick_f32(x < cn_inf_f32(), finite, x); /* infinity and NaN stay */
 }
 
+/* log(1 + x) for x > -1: c makes up for the rounding of u = 1 + x, `more` is a part of x below its last place. */
+CN_INLINE float cn_log1p_sum_f32(float x, float more) {
+  const float u = 1.0f + x;
+  const float lost = (cn_min_f32(x, 1.0f) - (u - cn_max_f32(x, 1.0f))) + more;
+  float k;
+  const float m = cn_log_reduce_f32(u, &k);
+  return cn_log_sum_f32(k, m - 1.0f, lost / u);
+}
+
+CN_INLINE float cn_log1p_f32(float x) {
+  const float finite = cn_pick_f32(x > -1.0f, cn_log1p_sum_f32(x, 0.0f), cn_pick_f32(x == -1.0f, -cn_inf_f32(), cn_nan_f32()));
+  return cn_pick_f32((cn_abs_f32(x) < 0x1p-25f) + (x == cn_inf_f32()), x, finite);
+}
+
 #endif

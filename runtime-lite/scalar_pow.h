@@ -75,7 +75,7 @@ static inline float cn_pow_f32(float x, float y) {
   double k;
   const double m = cn_log_reduce_f64(base, &k);
   const double t = (double)y * cn_log_sum_f64(k, m - 1.0, 0.0);
-  return (float)cn_pow_special_f64((double)x, (double)y, cn_exp_f64(t));
+  return (float)cn_pow_special_f64((double)x, (double)y, cn_exp_short_f64(cn_clip_f64(t, -700.0, 700.0)));
 }
 
 #endif

@@ -5,10 +5,6 @@
 
 #include <stdint.h>
 
-static inline float cn_expm1_f32(float x) { return (float)cn_expm1_f64(x); }
-
-static inline float cn_log1p_f32(float x) { return (float)cn_log1p_f64(x); }
-
 static inline float cn_sinh_f32(float x) { return (float)cn_sinh_f64(x); }
 
 static inline float cn_cosh_f32(float x) { return (float)cn_cosh_f64(x); }
@@ -19,15 +15,7 @@ static inline float cn_acosh_f32(float x) { return (float)cn_acosh_f64(x); }
 
 static inline float cn_atanh_f32(float x) { return (float)cn_atanh_f64(x); }
 
-static inline float cn_softplus_f32(float x) { return (float)cn_softplus_f64(x); }
-
-static inline float cn_softsign_f32(float x) { return (float)cn_softsign_f64(x); }
-
-static inline float cn_mish_f32(float x) { return (float)cn_mish_f64(x); }
-
 static inline float cn_erfc_f32(float x) { return (float)cn_erfc_f64(x); }
-
-static inline float cn_gelu_tanh_f32(float x) { return (float)cn_gelu_tanh_f64(x); }
 
 static inline float cn_asin_f32(float x) { return (float)cn_asin_f64(x); }
 

@@ -20,6 +20,34 @@ CN_INLINE float cn_sigmoid_f32(float x) {
   return cn_pick_f32(x < 0.0f, y, 1.0f - y);
 }
 
+/* log(1 + e^x) = max(x, 0) + log1p(e^-|x|) */
+CN_INLINE float cn_softplus_f32(float x) {
+  float k, low;
+  const float high = cn_exp_reduce_f32(-cn_min_f32(cn_abs_f32(x), 105.0f), &k, &low);
+  const float r = high - low, s = high + (r * r * cn_exp_poly_f32(r) - low);
+  const float e = 1.0f + s, el = (1.0f - e) + s;
+  const float more = cn_pick_f32(k > -100.0f, el, 0.0f) * cn_pow2_f32(cn_max_f32(k, -100.0f));
+  return cn_max_f32(x, 0.0f) + cn_log1p_sum_f32(cn_scale_f32(e, k), more);
+}
+
+CN_INLINE float cn_softsign_f32(float x) {
+  const float a = cn_min_f32(cn_abs_f32(x), 0x1p60f);
+  return cn_copysign_f32((float)((double)a / (1.0 + (double)a)), x);
+}
+
+/* Through f64, since errors of 2 u grow into the exponential: see cn_gelu_tanh_f64. */
+CN_INLINE float cn_gelu_tanh_f32(float x) {
+  const double b = (double)cn_clip_f32(x, -30.0f, 30.0f), u = 0x1.9884533d43651p+0 * b * (1.0 + 0.044715 * b * b);
+  const float y = (float)(b / (1.0 + cn_exp_short_f64(-cn_clip_f64(u, -700.0, 700.0))));
+  return cn_pick_f32(x > 30.0f, x, y);
+}
+
+CN_INLINE float cn_mish_f32(float x) {
+  const double b = (double)cn_max_f32(x, -110.0f), e = cn_exp_short_f64(cn_min_f64(b, 40.0));
+  const double n = e * (e + 2.0);
+  return cn_pick_f32(x > 40.0f, x, (float)(b * (n / (n + 2.0))));
+}
+
 /* The leading 12 bits: products of two such numbers are exact. */
 CN_INLINE float cn_head_f32(float x) { return cn_from_bits_f32(cn_bits_f32(x) & 0xfffff000u); }
 

@@ -48,7 +48,7 @@ static const Row rows[] = {
     {SC_acosh, acoshl, NULL, 1, 2},          {SC_atanh, atanhl, NULL, 1, 2},
     {SC_erf, erfl, NULL, 1, 1.5},              {SC_erfc, erfcl, NULL, 1, 4},
     {SC_gelu, ref_gelu, NULL, 2, 6},         {SC_gelu_tanh, ref_gelu_tanh, NULL, 2, 0},
-    {SC_sigmoid, ref_sigmoid, NULL, 1, 2.5},   {SC_softplus, ref_softplus, NULL, 1, 2},
+    {SC_sigmoid, ref_sigmoid, NULL, 1, 2.5},   {SC_softplus, ref_softplus, NULL, 1.5, 2},
     {SC_softsign, ref_softsign, NULL, 1.5, 1.5}, {SC_mish, ref_mish, NULL, 2, 0},
     {SC_pow, NULL, powl, 1, 1},              {SC_atan2, NULL, atan2l, 1, 2.5},
     {SC_fmod, NULL, fmodl, 0, 0},
