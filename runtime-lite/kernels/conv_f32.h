@@ -47,9 +47,10 @@ typedef struct cn_conv_f32_block {
   size_t index, m, depth, pixels;
 } cn_conv_f32_block;
 
-/* Output channels m0 .. m1 times n <= NR pixels from p; panel: [kc][NR] gathered. Each tile asks for the next one's weights. */
+/* Output channels m0 .. m1 times n <= NR pixels from p; panel: kc rows of NR, step apart. Each tile asks
+ * for the next one's weights. */
 CN_KERNEL void cn_conv_panel_f32(const cn_conv_f32_block *t, size_t m0, size_t m1, size_t p, size_t n, const float *panel,
-                                 size_t k0, size_t kc, unsigned part) {
+                                 size_t step, size_t k0, size_t kc, unsigned part) {
   const cn_epilogue_f32 *ep = &t->args->ep;
   for (size_t i = m0; i < m1; i += CN_GEMM_F32_MR) {
     const size_t m = cn_min(CN_GEMM_F32_MR, m1 - i);
@@ -59,34 +60,46 @@ CN_KERNEL void cn_conv_panel_f32(const cn_conv_f32_block *t, size_t m0, size_t m
     const float *residual = ep->flags & CN_EP_RESIDUAL ? ep->residual + (out - t->args->out) : 0;
     if (m == CN_GEMM_F32_MR && n == CN_GEMM_F32_NR) {
       cn_vf32 acc[CN_GEMM_F32_MR * CN_GEMM_F32_NV];
-      cn_tile_f32(a, 1, CN_GEMM_F32_MR, panel, kc, CN_GEMM_F32_MR, CN_GEMM_F32_NV, acc,
+      cn_tile_f32(a, 1, CN_GEMM_F32_MR, panel, step, kc, CN_GEMM_F32_MR, CN_GEMM_F32_NV, acc,
                   i + m < t->m ? a + t->depth * CN_GEMM_F32_MR : a, CN_GEMM_F32_MR);
       cn_tile_finish_f32(acc, out, t->pixels, part, ep, bias, residual);
     } else {
       CN_ALIGN(64) float tile[CN_GEMM_F32_MR * CN_GEMM_F32_NR];
-      cn_edge_tile_f32(a, 1, CN_GEMM_F32_MR, panel, kc, m, n, tile);
+      cn_edge_tile_f32(a, 1, CN_GEMM_F32_MR, panel, step, kc, m, n, tile);
       cn_edge_finish_f32(tile, CN_GEMM_F32_NR, out, t->pixels, m, n, part, ep, bias, residual);
     }
   }
+}
+
+/* Whether full panels are read in place: pixels that are neighbours in the input too, for so few output channels that a copy
+ * does not pay. */
+CN_INLINE int cn_conv_f32_in_place(const cn_window *w) {
+  return w->m <= 4 * CN_GEMM_F32_MR && cn_volume(w->kernel) == 1 && w->in[2] == w->out[2] && w->in[2] == cn_volume(w->in) &&
+         w->out[2] == cn_volume(w->out) && w->stride[2] == 1 && w->up[2] == 1 && w->pad[2] == 0;
 }
 
 /* Channels m0 .. m1 of the pixels p0 .. p1: for each part of the depth, gather all panels, then pass the weights over them,
  * a block of MC channels at a time so that it is read from a near cache for every panel after the first. */
 CN_KERNEL void cn_conv_block_run_f32(const cn_conv_f32_block *t, const cn_window *w, const float *in, size_t p0, size_t p1,
                                      size_t m0, size_t m1, float *scratch) {
+  const int in_place = cn_conv_f32_in_place(w);
   cn_pixel starts[CN_GEMM_F32_NC / CN_GEMM_F32_NR];
   size_t k0 = 0;
   for (size_t p = p0, j = 0; p < p1; p += CN_GEMM_F32_NR, j++) starts[j] = cn_pixel_at(w, p);
   do {
     const size_t kc = cn_min(CN_GEMM_F32_KC, t->depth - k0);
     const unsigned part = (k0 == 0 ? CN_PART_FIRST : 0) | (k0 + kc == t->depth ? CN_PART_LAST : 0);
-    for (size_t p = p0, j = 0; p < p1; p += CN_GEMM_F32_NR, j++)
+    for (size_t p = p0, j = 0; p < p1; p += CN_GEMM_F32_NR, j++) {
+      if (in_place && p + CN_GEMM_F32_NR <= p1) continue;
       cn_gather_f32(w, in, k0, kc, starts[j], cn_min(CN_GEMM_F32_NR, p1 - p), scratch + (p - p0) * kc);
+    }
     for (size_t i = m0; i < m1; i += CN_GEMM_F32_MC) {
       const size_t stop = cn_min(m1, i + CN_GEMM_F32_MC);
       for (size_t p = p0; p < p1; p += CN_GEMM_F32_NR) {
         const size_t n = cn_min(CN_GEMM_F32_NR, p1 - p);
-        cn_conv_panel_f32(t, i, stop, p, n, scratch + (p - p0) * kc, k0, kc, part);
+        const int direct = in_place && n == CN_GEMM_F32_NR;
+        cn_conv_panel_f32(t, i, stop, p, n, direct ? in + k0 * t->pixels + p : scratch + (p - p0) * kc,
+                          direct ? t->pixels : CN_GEMM_F32_NR, k0, kc, part);
         if ((part & CN_PART_LAST) && t->args->ep.tile)
           t->args->ep.tile(t->args->ep.ctx, t->out + i * t->pixels + p, t->pixels, t->index, i, stop - i, p, n);
       }

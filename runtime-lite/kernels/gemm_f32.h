@@ -42,12 +42,12 @@ CN_KERNEL void cn_gemm_panel_f32(const cn_gemm_f32_args *g, size_t m0, size_t m1
     const float *residual = g->ep.flags & CN_EP_RESIDUAL ? g->ep.residual + at : 0;
     if (m == CN_GEMM_F32_MR && n == CN_GEMM_F32_NR) {
       cn_vf32 acc[CN_GEMM_F32_MR * CN_GEMM_F32_NV];
-      cn_tile_f32(a, g->a_rs, g->a_ks, b, kc, CN_GEMM_F32_MR, CN_GEMM_F32_NV, acc,
+      cn_tile_f32(a, g->a_rs, g->a_ks, b, CN_GEMM_F32_NR, kc, CN_GEMM_F32_MR, CN_GEMM_F32_NV, acc,
                   ahead + (i - m0) / CN_GEMM_F32_MR * (kc * CN_GEMM_F32_NR / tiles), share);
       cn_tile_finish_f32(acc, g->c + at, g->ldc, part, &g->ep, bias, residual);
     } else {
       CN_ALIGN(64) float tile[CN_GEMM_F32_MR * CN_GEMM_F32_NR];
-      cn_edge_tile_f32(a, g->a_rs, g->a_ks, b, kc, m, n, tile);
+      cn_edge_tile_f32(a, g->a_rs, g->a_ks, b, CN_GEMM_F32_NR, kc, m, n, tile);
       cn_edge_finish_f32(tile, CN_GEMM_F32_NR, g->c + at, g->ldc, m, n, part, &g->ep, bias, residual);
     }
   }

@@ -10,18 +10,45 @@
 /* Elements of the packed form. */
 CN_INLINE size_t cn_pack_size(size_t k, size_t n, size_t width) { return cn_round_up(n, width) * k; }
 
+/* Four floats, which compilers turn into one register. */
+CN_INLINE void cn_copy4_f32(float *dst, const float *src) { memcpy(dst, src, 4 * sizeof *dst); }
+
+/* Rows i .. i + 4 and columns j .. j + 4 of a panel whose source runs down the columns (k_stride 1): a transposition. */
+CN_INLINE void cn_pack_block_f32(const float *src, size_t n_stride, size_t width, float *dst) {
+  float t[4][4];
+  CN_UNROLL(4)
+  for (size_t j = 0; j < 4; j++) cn_copy4_f32(t[j], src + j * n_stride);
+  CN_UNROLL(4)
+  for (size_t i = 0; i < 4; i++) {
+    float row[4];
+    CN_UNROLL(4)
+    for (size_t j = 0; j < 4; j++) row[j] = t[j][i];
+    cn_copy4_f32(dst + i * width, row);
+  }
+}
+
+/* Any rows and columns of a panel, element by element. */
+CN_INLINE void cn_pack_rest_f32(const float *src, size_t k_stride, size_t n_stride, size_t k, size_t n, size_t width,
+                                float *dst) {
+  for (size_t i = 0; i < k; i++, dst += width) {
+    for (size_t j = 0; j < width; j++) dst[j] = j < n ? src[i * k_stride + j * n_stride] : 0.0f;
+  }
+}
+
 /* One panel: src element (i, j) at src[i * k_stride + j * n_stride], n <= width columns of it used. */
 CN_NOINLINE void cn_pack_panel_f32(const float *src, size_t k_stride, size_t n_stride, size_t k, size_t n, size_t width,
                                    float *dst) {
-  if (n_stride == 1 && n == width) {
-    for (size_t i = 0; i < k; i++) memcpy(dst + i * width, src + i * k_stride, width * sizeof *dst);
-    return;
+  size_t i = 0;
+  if (n == width && width % 4 == 0 && n_stride == 1) {
+    for (; i < k; i++) {
+      for (size_t j = 0; j < width; j += 4) cn_copy4_f32(dst + i * width + j, src + i * k_stride + j);
+    }
+  } else if (n == width && width % 4 == 0 && k_stride == 1) {
+    for (; i + 4 <= k; i += 4) {
+      for (size_t j = 0; j < width; j += 4) cn_pack_block_f32(src + j * n_stride + i, n_stride, width, dst + i * width + j);
+    }
   }
-  for (size_t i = 0; i < k; i++, dst += width) { /* a stream of reads for each column, one of writes */
-    const float *s = src + i * k_stride;
-    for (size_t j = 0; j < n; j++) dst[j] = s[j * n_stride];
-    for (size_t j = n; j < width; j++) dst[j] = 0.0f;
-  }
+  cn_pack_rest_f32(src + i * k_stride, k_stride, n_stride, k - i, n, width, dst + i * width);
 }
 
 /* B [k][n] with any strides (a transposed B has k_stride 1) -> dst [ceil(n/nr)][k][nr], cn_pack_size(k, n, nr) elements. */

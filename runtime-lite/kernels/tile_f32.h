@@ -29,14 +29,14 @@ typedef struct cn_epilogue_f32 {
   void *ctx;
 } cn_epilogue_f32;
 
-/* acc[mr][nv] = A [mr][k] B [k][NR]: element (i, p) of A at a[i * a_rs + p * a_ks], the first nv vectors of each row of B.
+/* acc[mr][nv] = A [mr][k] B [k][nv vectors]: element (i, p) of A at a[i * a_rs + p * a_ks], row p of B at b[p * b_ks].
  * mr and nv are literals; acc becomes registers. ahead: what comes next from memory, asked for by ahead_step floats a step
  * (0, a literal: not at all); weights seldom wait in a near cache, and this hides that. */
-CN_KERNEL void cn_tile_f32(const float *a, size_t a_rs, size_t a_ks, const float *b, size_t k, size_t mr, size_t nv,
-                           cn_vf32 *acc, const float *ahead, size_t ahead_step) {
+CN_KERNEL void cn_tile_f32(const float *a, size_t a_rs, size_t a_ks, const float *b, size_t b_ks, size_t k, size_t mr,
+                           size_t nv, cn_vf32 *acc, const float *ahead, size_t ahead_step) {
   CN_UNROLL(64)
   for (size_t i = 0; i < mr * nv; i++) acc[i] = cn_vf32_zero();
-  for (size_t p = 0; p < k; p++, a += a_ks, b += CN_GEMM_F32_NR) {
+  for (size_t p = 0; p < k; p++, a += a_ks, b += b_ks) {
     if (ahead_step) CN_PREFETCH(ahead + p * ahead_step);
     CN_UNROLL(16)
     for (size_t i = 0; i < mr; i++) {
@@ -104,41 +104,41 @@ CN_DRIVER void cn_edge_finish_f32(const float *tile, size_t ld, float *c, size_t
 }
 
 /* One shape of the edge: mr rows, nv vectors into tile (row distance NR). */
-CN_KERNEL void cn_edge_body_f32(const float *a, size_t a_rs, size_t a_ks, const float *b, size_t k, size_t mr, size_t nv,
-                                float *tile) {
+CN_KERNEL void cn_edge_body_f32(const float *a, size_t a_rs, size_t a_ks, const float *b, size_t b_ks, size_t k, size_t mr,
+                                size_t nv, float *tile) {
   cn_vf32 acc[16 * 4];
-  cn_tile_f32(a, a_rs, a_ks, b, k, mr, nv, acc, b, 0);
+  cn_tile_f32(a, a_rs, a_ks, b, b_ks, k, mr, nv, acc, b, 0);
   CN_UNROLL(64)
   for (size_t i = 0; i < mr * nv; i++) cn_vf32_store(tile + i / nv * CN_GEMM_F32_NR + i % nv * CN_VF32_LANES, acc[i]);
 }
 
 /* Rows of an edge tile in steps whose bodies stay few: MR, 4, 2, 1. */
-CN_KERNEL void cn_edge_rows_f32(const float *a, size_t a_rs, size_t a_ks, const float *b, size_t k, size_t m, size_t nv,
+CN_KERNEL void cn_edge_rows_f32(const float *a, size_t a_rs, size_t a_ks, const float *b, size_t b_ks, size_t k, size_t m, size_t nv,
                                 float *tile) {
   for (size_t i = 0; i < m;) {
     const float *ai = a + i * a_rs;
     float *ti = tile + i * CN_GEMM_F32_NR;
     if (m - i >= CN_GEMM_F32_MR) {
-      cn_edge_body_f32(ai, a_rs, a_ks, b, k, CN_GEMM_F32_MR, nv, ti);
+      cn_edge_body_f32(ai, a_rs, a_ks, b, b_ks, k, CN_GEMM_F32_MR, nv, ti);
       i += CN_GEMM_F32_MR;
     } else if (m - i >= 4) {
-      cn_edge_body_f32(ai, a_rs, a_ks, b, k, 4, nv, ti);
+      cn_edge_body_f32(ai, a_rs, a_ks, b, b_ks, k, 4, nv, ti);
       i += 4;
     } else if (m - i >= 2) {
-      cn_edge_body_f32(ai, a_rs, a_ks, b, k, 2, nv, ti);
+      cn_edge_body_f32(ai, a_rs, a_ks, b, b_ks, k, 2, nv, ti);
       i += 2;
     } else {
-      cn_edge_body_f32(ai, a_rs, a_ks, b, k, 1, nv, ti);
+      cn_edge_body_f32(ai, a_rs, a_ks, b, b_ks, k, 1, nv, ti);
       i += 1;
     }
   }
 }
 
 /* tile[m][NR] = A [m][k] B [k][n], m <= MR, n <= NR, of a packed B; half the vectors where they suffice. */
-CN_DRIVER void cn_edge_tile_f32(const float *a, size_t a_rs, size_t a_ks, const float *b, size_t k, size_t m, size_t n,
+CN_DRIVER void cn_edge_tile_f32(const float *a, size_t a_rs, size_t a_ks, const float *b, size_t b_ks, size_t k, size_t m, size_t n,
                                 float *tile) {
-  if (n > CN_GEMM_F32_NR / 2) cn_edge_rows_f32(a, a_rs, a_ks, b, k, m, CN_GEMM_F32_NV, tile);
-  else cn_edge_rows_f32(a, a_rs, a_ks, b, k, m, (CN_GEMM_F32_NV + 1) / 2, tile);
+  if (n > CN_GEMM_F32_NR / 2) cn_edge_rows_f32(a, a_rs, a_ks, b, b_ks, k, m, CN_GEMM_F32_NV, tile);
+  else cn_edge_rows_f32(a, a_rs, a_ks, b, b_ks, k, m, (CN_GEMM_F32_NV + 1) / 2, tile);
 }
 
 #endif
