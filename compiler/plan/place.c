@@ -15,28 +15,33 @@ static PlacePart *parts_worst(const PlaceParts *ps) {
   return worst;
 }
 
-/* Searches for less than the peak, halving the range between what is refuted or given up and what is found. */
-static void part_bisect(Arena *a, PlacePart *p, uint64_t enough, uint64_t grain, PlaceSteps *s) {
-  uint64_t end = s->limit, low = p->proved > enough ? p->proved : enough, target = low;
-  while (p->peak > low && s->used < end) {
-    s->limit = s->used + (end - s->used) / 3;
-    if (s->limit == s->used) break;
-    PlaceVerdict v = place_search(a, p, target, s);
-    if (v != PLACE_FOUND) low = target + grain;
-    if (v == PLACE_IMPOSSIBLE && low > p->proved) p->proved = low;
-    target = low + (p->peak - low) / 2 / grain * grain;
-    if (target >= p->peak) break;
-  }
+/* Searches below `target` with a share of the steps left; what is refuted is proved. */
+static PlaceVerdict part_search(Arena *scratch, PlacePart *p, uint64_t target, uint64_t grain, uint64_t steps,
+                                PlaceSteps *s) {
+  uint64_t end = s->limit;
+  s->limit = s->used + steps;
+  PlaceVerdict v = place_search(scratch, p, target, s);
   s->limit = end;
+  if (v == PLACE_IMPOSSIBLE && target + grain > p->proved) p->proved = target + grain;
+  return v;
 }
 
-/* False when the part could not be brought to `enough`. */
-static bool part_improve(Arena *a, PlacePart *p, uint64_t enough, uint64_t grain, PlaceSteps *s, uint32_t *order) {
-  uint64_t end = s->limit;
-  part_bisect(a, p, enough, grain, s);
-  if (s->used < end) s->limit = s->used + (end - s->used) / 2;
-  place_improve(a, p, enough, s, order);
+static uint64_t steps_left(const PlaceSteps *s) { return s->used < s->limit ? s->limit - s->used : 0; }
+
+/* False when the part could not be brought to `enough`. The search goes for that first (where it is a given capacity, with
+ * most of the steps), then the local search for anything lower, then the search halves the range that is left. */
+static bool part_improve(Arena *scratch, PlacePart *p, uint64_t enough, uint64_t grain, PlaceSteps *s, uint32_t *order) {
+  uint64_t end = s->limit, low = p->proved > enough ? p->proved : enough, left = steps_left(s);
+  if (part_search(scratch, p, low, grain, low > p->proved ? left - left / 8 : left / 4, s) == PLACE_FOUND)
+    return p->peak <= enough;
+  s->limit = s->used + steps_left(s) / 2;
+  place_improve(scratch, p, enough, s, order);
   s->limit = end;
+  low += grain;
+  while (p->peak > low && steps_left(s)) {
+    uint64_t target = low + (p->peak - grain - low) / 2 / grain * grain;
+    if (part_search(scratch, p, target, grain, steps_left(s) / 2 + 1, s) != PLACE_FOUND) low = target + grain;
+  }
   return p->peak <= enough;
 }
 
@@ -45,12 +50,16 @@ static void place_all(Arena *scratch, PlaceParts *ps, uint64_t capacity, PlaceSt
   uint64_t enough = parts_proved(ps);
   if (capacity > enough) enough = capacity;
   for (size_t k = 0; k < ps->n; k++) {
-    order[k] = NEW_ARRAY(scratch, uint32_t, ps->part[k].n);
-    place_greedy(scratch, &ps->part[k], enough, s, order[k]);
+    PlacePart *p = &ps->part[k];
+    order[k] = NEW_ARRAY(scratch, uint32_t, p->n);
+    if (p->adj)
+      place_greedy(scratch, p, enough, s, order[k]);
+    else
+      place_sweep(scratch, p);
   }
   for (;;) {
     PlacePart *worst = parts_worst(ps);
-    if (!worst || worst->peak <= enough || !part_improve(scratch, worst, enough, ps->grain, s, order[worst - ps->part]))
+    if (!worst || worst->peak <= enough || !worst->adj || !part_improve(scratch, worst, enough, ps->grain, s, order[worst - ps->part]))
       return;
   }
 }

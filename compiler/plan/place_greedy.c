@@ -38,7 +38,7 @@ static uint64_t order_key(const PlacePart *p, PlaceKey key, uint32_t i) {
   case KEY_SECTIONS: return p->end[i] - p->first[i];
   case KEY_START: return UINT32_MAX - p->first[i];
   case KEY_LIVE: return max_live(p, i);
-  case KEY_DEGREE: return p->adj_start ? p->adj_start[i + 1] - p->adj_start[i] : p->end[i] - p->first[i];
+  case KEY_DEGREE: return p->adj_start[i + 1] - p->adj_start[i];
   }
   return 0;
 }
@@ -76,14 +76,8 @@ static void fitter_add(Fitter *f, uint32_t *n, uint32_t j) {
 static uint32_t fitter_neighbours(Fitter *f, uint32_t i) {
   const PlacePart *p = f->p;
   uint32_t n = 0;
-  if (p->adj) {
-    for (uint32_t k = p->adj_start[i]; k < p->adj_start[i + 1]; k++) fitter_add(f, &n, p->adj[k]);
-    f->steps->used += p->adj_start[i + 1] - p->adj_start[i];
-  } else {
-    for (uint32_t j = 0; j < p->n; j++)
-      if (j != i && p->first[j] < p->end[i] && p->first[i] < p->end[j]) fitter_add(f, &n, j);
-    f->steps->used += p->n;
-  }
+  for (uint32_t k = p->adj_start[i]; k < p->adj_start[i + 1]; k++) fitter_add(f, &n, p->adj[k]);
+  f->steps->used += 4 * (uint64_t)(p->adj_start[i + 1] - p->adj_start[i]) + 4;
   return n;
 }
 

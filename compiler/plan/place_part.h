@@ -54,7 +54,9 @@ typedef enum PlaceKey {
 /* By key[0], then key[1], key[2], index. */
 void place_order(Arena *scratch, const PlacePart *p, const PlaceKey key[3], uint32_t *ret_order);
 
-/* Tries the greedy ways; keeps the best in p, and the order of the best in ret_order. Stops at `enough`. */
+/* The one way for a part whose neighbours are too many to list; near to linear. */
+void place_sweep(Arena *scratch, PlacePart *p);
+/* The others need the lists. Tries the greedy ways; keeps the best in p, and the order of the best in ret_order. Stops at `enough`. */
 void place_greedy(Arena *scratch, PlacePart *p, uint64_t enough, PlaceSteps *s, uint32_t *ret_order);
 /* Moves items of the order about, as long as steps last; keeps the best in p. Stops at `enough`. */
 void place_improve(Arena *scratch, PlacePart *p, uint64_t enough, PlaceSteps *s, uint32_t *order);

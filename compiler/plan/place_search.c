@@ -9,17 +9,27 @@
  * When no unplaced item joins two stretches of time any more, they are solved one after the other, not in combination. */
 #include "plan/place_part.h"
 
-enum { SEARCH_MAX_ITEMS = 3000, SEARCH_MAX_SPANS = 1 << 22 };
+#include <stdlib.h>
 
+enum {
+  SEARCH_MAX_ITEMS = 3000,     /* recursion goes one level an item */
+  SEARCH_EXHAUSTIBLE_ITEMS = 16 /* so few are better searched through than by turns */
+};
+
+/* The order in which items come at equal offsets. How long a search takes hangs on it, over five orders of magnitude. */
 static const struct SearchRow {
   const char *name;
   PlaceKey key[3];
 } search_rows[] = {
-    {"search by live set, lifetime", {KEY_LIVE, KEY_WIDTH, KEY_AREA}},
-    {"search by lifetime, area", {KEY_WIDTH, KEY_AREA, KEY_LIVE}},
+    {"search by live set, sections", {KEY_LIVE, KEY_SECTIONS, KEY_AREA}},
     {"search by live set, area", {KEY_LIVE, KEY_AREA, KEY_WIDTH}},
+    {"search by sections, live set", {KEY_SECTIONS, KEY_LIVE, KEY_AREA}},
+    {"search by live set, neighbours", {KEY_LIVE, KEY_DEGREE, KEY_AREA}},
 };
 enum { N_SEARCH_ROWS = sizeof search_rows / sizeof *search_rows };
+
+/* What comes before the row's keys: nothing, or how often sections and items were where a branch failed so far. */
+typedef enum SearchMode { MODE_PLAIN, MODE_WORST_SECTION, MODE_ALL_SECTIONS, N_SEARCH_MODES } SearchMode;
 
 typedef struct Change { /* of low[i] or floor[i] */
   uint32_t i;
@@ -51,6 +61,8 @@ typedef struct Search {
   uint32_t *joins;        /* unplaced items that live in this section and the next */
   uint32_t *member_start, *member; /* items of each section */
   uint32_t *touched, *stamp, n_touched, clock;
+  /* failures met, over all tries */
+  uint64_t *item_fails, *section_fails;
   /* what to undo */
   Changes lows, floors;
   VEC(uint32_t) done;
@@ -69,12 +81,6 @@ static void search_members(Search *q) {
     for (uint32_t s = p->first[i]; s < p->end[i]; s++) q->member[q->member_start[s + 1]++] = i;
 }
 
-static bool search_feasible_size(const PlacePart *p) {
-  uint64_t spans = 0;
-  for (uint32_t i = 0; i < p->n; i++) spans += p->end[i] - p->first[i];
-  return p->adj && p->n <= SEARCH_MAX_ITEMS && spans <= SEARCH_MAX_SPANS;
-}
-
 static Search *search_new(Arena *scratch, const PlacePart *p, PlaceSteps *s, uint64_t capacity) {
   Search *q = NEW(scratch, Search);
   *q = (Search){.scratch = scratch, .p = p, .steps = s, .capacity = capacity};
@@ -87,6 +93,8 @@ static Search *search_new(Arena *scratch, const PlacePart *p, PlaceSteps *s, uin
   q->joins = NEW_ARRAY(scratch, uint32_t, p->n_sections);
   q->touched = NEW_ARRAY(scratch, uint32_t, p->n_sections);
   q->stamp = NEW_ARRAY(scratch, uint32_t, p->n_sections);
+  q->item_fails = NEW_ARRAY(scratch, uint64_t, p->n);
+  q->section_fails = NEW_ARRAY(scratch, uint64_t, p->n_sections);
   for (uint32_t i = 0; i < p->n; i++)
     for (uint32_t t = p->first[i]; t + 1 < p->end[i]; t++) q->joins[t]++;
   search_members(q);
@@ -119,7 +127,22 @@ static void raise_floor(Search *q, uint32_t s, uint64_t floor) {
   q->floor[s] = floor;
 }
 
-/* Lifts the unplaced neighbours of i above it; notes the sections where that may lift the floor. */
+static bool section_fits(Search *q, uint32_t s, uint64_t floor) {
+  if (q->left[s] == 0 || floor + q->left[s] <= q->capacity) return true;
+  q->section_fails[s]++;
+  return false;
+}
+
+/* The floor of a section may have rested on item j, which is about to be lifted. */
+static void touch_sections(Search *q, uint32_t j) {
+  for (uint32_t s = q->p->first[j]; s < q->p->end[j]; s++)
+    if (q->low[j] <= q->floor[s] && q->stamp[s] != q->clock) {
+      q->stamp[s] = q->clock;
+      q->touched[q->n_touched++] = s;
+    }
+}
+
+/* Lifts the unplaced neighbours of i above it. */
 static bool lift_neighbours(Search *q, uint32_t i, bool *ret_hatless) {
   const PlacePart *p = q->p;
   uint64_t top = q->low[i] + p->size[i];
@@ -133,19 +156,19 @@ static bool lift_neighbours(Search *q, uint32_t i, bool *ret_hatless) {
     *ret_hatless = false;
     uint64_t low = place_align(top, p->align[j]);
     if (q->low[j] >= low) continue;
-    if (low + p->size[j] > q->capacity) return false;
+    if (low + p->size[j] > q->capacity) {
+      q->item_fails[j]++;
+      return false;
+    }
+    touch_sections(q, j);
+    q->steps->used += (p->end[j] - p->first[j]) / 2;
     vec_push(q->scratch, q->lows, ((Change){j, q->low[j]}));
     q->low[j] = low;
-    for (uint32_t s = p->first[j]; s < p->end[j]; s++)
-      if (q->stamp[s] != q->clock) {
-        q->stamp[s] = q->clock;
-        q->touched[q->n_touched++] = s;
-      }
   }
   return true;
 }
 
-/* The floor of a section is at least the lowest offset of what is still to come there. */
+/* The floor of a section is the lowest offset of what is still to come there. */
 static bool lift_floors(Search *q) {
   for (uint32_t t = 0; t < q->n_touched; t++) {
     uint32_t s = q->touched[t];
@@ -156,7 +179,7 @@ static bool lift_floors(Search *q) {
       if (!q->placed[j] && q->low[j] < least) least = q->low[j];
     }
     if (least == UINT64_MAX || least <= q->floor[s]) continue;
-    if (least + q->left[s] > q->capacity) return false;
+    if (!section_fits(q, s, least)) return false;
     raise_floor(q, s, least);
   }
   return true;
@@ -167,24 +190,25 @@ static bool search_place(Search *q, uint32_t i, bool *ret_hatless) {
   const PlacePart *p = q->p;
   uint64_t top = q->low[i] + p->size[i];
   bool fits = true;
+  *ret_hatless = false;
   q->placed[i] = true;
   vec_push(q->scratch, q->done, i);
+  q->steps->used += p->end[i] - p->first[i];
   for (uint32_t s = p->first[i]; s + 1 < p->end[i]; s++) q->joins[s]--;
   for (uint32_t s = p->first[i]; s < p->end[i]; s++) {
     raise_floor(q, s, top);
     q->left[s] -= p->size[i];
-    fits &= q->left[s] == 0 || top + q->left[s] <= q->capacity;
+    fits &= section_fits(q, s, top);
   }
-  *ret_hatless = false;
   return fits && lift_neighbours(q, i, ret_hatless) && lift_floors(q);
 }
 
 /* All that comes lies at `offset` or above. */
-static bool sections_fit(const Search *q, uint32_t s0, uint32_t s1, uint64_t offset) {
-  bool fits = true;
-  for (uint32_t s = s0; s < s1; s++) fits &= q->left[s] == 0 || offset + q->left[s] <= q->capacity;
-  q->steps->used += (s1 - s0) / 8;
-  return fits;
+static bool sections_fit(Search *q, uint32_t s0, uint32_t s1, uint64_t offset) {
+  q->steps->used += (s1 - s0) / 4;
+  for (uint32_t s = s0; s < s1; s++)
+    if (!section_fits(q, s, offset)) return false;
+  return true;
 }
 
 /* ---- the search ----------------------------------------------------------------------------------------------------------- */
@@ -280,31 +304,66 @@ static PlaceVerdict search_try(Search *q, const uint32_t *order) {
   return search_stretch(q, (Stretch){0, p->n, 0, p->n_sections}, (Candidate){0});
 }
 
-/* All orders in turn, each time with twice the steps: which one finds it soon cannot be told before. */
+/* ---- tries ------------------------------------------------------------------------------------------------------------------ */
+typedef struct Weighed {
+  uint64_t fails;
+  uint32_t k, i;
+} Weighed;
+
+static int weighed_cmp(const void *pa, const void *pb) {
+  const Weighed *a = pa, *b = pb;
+  if (a->fails != b->fails) return a->fails > b->fails ? -1 : 1;
+  return (a->k > b->k) - (a->k < b->k);
+}
+
+static uint64_t item_weight(const Search *q, SearchMode mode, uint32_t i) {
+  uint64_t most = 0, sum = 0;
+  for (uint32_t s = q->p->first[i]; s < q->p->end[i]; s++) {
+    sum += q->section_fails[s];
+    if (q->section_fails[s] > most) most = q->section_fails[s];
+  }
+  return q->item_fails[i] + (mode == MODE_WORST_SECTION ? most : sum);
+}
+
+/* Moves to the front what the tries before failed on. */
+static void search_order(const Search *q, SearchMode mode, const uint32_t *row, Weighed *scratch, uint32_t *ret_order) {
+  for (uint32_t k = 0; k < q->p->n; k++)
+    scratch[k] = (Weighed){mode == MODE_PLAIN ? 0 : item_weight(q, mode, row[k]), k, row[k]};
+  qsort(scratch, q->p->n, sizeof *scratch, weighed_cmp);
+  for (uint32_t k = 0; k < q->p->n; k++) ret_order[k] = scratch[k].i;
+}
+
+/* All orders in all modes in turn, then again with twice the steps: which one finds it soon cannot be told before.
+ * Returns the row of the last try. */
+static int search_all(Search *q, uint64_t end, PlaceVerdict *ret) {
+  const PlacePart *p = q->p;
+  PlaceSteps *s = q->steps;
+  uint32_t *rows = NEW_ARRAY(q->scratch, uint32_t, (size_t)N_SEARCH_ROWS * p->n);
+  uint32_t *order = NEW_ARRAY(q->scratch, uint32_t, p->n);
+  Weighed *weighed = NEW_ARRAY(q->scratch, Weighed, p->n);
+  uint64_t tenure = p->n <= SEARCH_EXHAUSTIBLE_ITEMS ? end - s->used : 64 * (uint64_t)p->n;
+  for (int r = 0; r < N_SEARCH_ROWS; r++) place_order(q->scratch, p, search_rows[r].key, rows + (size_t)r * p->n);
+  for (;; tenure *= 2)
+    for (int t = 0; t < N_SEARCH_ROWS * N_SEARCH_MODES; t++) {
+      int r = t % N_SEARCH_ROWS;
+      s->limit = end - s->used < tenure ? end : s->used + tenure;
+      search_order(q, (SearchMode)(t / N_SEARCH_ROWS), rows + (size_t)r * p->n, weighed, order);
+      *ret = search_try(q, order);
+      if (*ret != PLACE_GAVE_UP || s->used >= end) return r;
+    }
+}
+
 PlaceVerdict place_search(Arena *scratch, PlacePart *p, uint64_t capacity, PlaceSteps *s) {
-  uint64_t end = s->limit, tenure = 64 * (uint64_t)p->n;
-  uint32_t *order[N_SEARCH_ROWS];
+  uint64_t end = s->limit;
   PlaceVerdict v = PLACE_GAVE_UP;
   if (capacity < p->bound) return PLACE_IMPOSSIBLE;
-  if (!search_feasible_size(p)) return v;
+  if (p->n > SEARCH_MAX_ITEMS || s->used >= end) return v;
   Search *q = search_new(scratch, p, s, capacity);
-  for (int r = 0; r < N_SEARCH_ROWS; r++) {
-    order[r] = NEW_ARRAY(scratch, uint32_t, p->n);
-    place_order(scratch, p, search_rows[r].key, order[r]);
-  }
-  int r = 0;
-  for (; v == PLACE_GAVE_UP && s->used < end; r++) {
-    if (r == N_SEARCH_ROWS) {
-      r = 0;
-      tenure *= 2;
-    }
-    s->limit = end - s->used < tenure ? end : s->used + tenure;
-    v = search_try(q, order[r]);
-  }
+  int row = search_all(q, end, &v);
   s->limit = end;
   if (v != PLACE_FOUND) return v;
   memcpy(p->offset, q->low, p->n * sizeof *p->offset);
-  p->strategy = search_rows[r - 1].name;
+  p->strategy = search_rows[row].name;
   p->peak = 0;
   for (uint32_t i = 0; i < p->n; i++)
     if (p->offset[i] + p->size[i] > p->peak) p->peak = p->offset[i] + p->size[i];

@@ -140,6 +140,25 @@ static void test_network(void **state) {
   }
 }
 
+/* Too many neighbours to list: one sweep, near to linear in time. */
+static void test_dense(void **state) {
+  (void)state;
+  enum { N = 30000 };
+  uint64_t rng = 5;
+  Arena *a = arena_new(NULL, 0);
+  PlaceItem *items = NEW_ARRAY(a, PlaceItem, N);
+  PlaceResult r;
+  for (size_t i = 0; i < N; i++) {
+    int64_t lower = (int64_t)below(&rng, N);
+    items[i] = (PlaceItem){lower, lower + N / 2 + (int64_t)below(&rng, N), 1 + below(&rng, 100000), (size_t)16 << below(&rng, 3)};
+  }
+  plan_place(a, items, N, 0, 0, &r);
+  assert_string_equal(r.strategy, "sweep along time");
+  assert_sound(a, items, N, &r);
+  assert_true(r.peak < r.lower_bound + r.lower_bound / 5);
+  arena_free(a);
+}
+
 /* ---- borders ----------------------------------------------------------------------------------------------------------------- */
 static void test_borders(void **state) {
   (void)state;
@@ -174,7 +193,7 @@ static void test_capacity(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_brute_force), cmocka_unit_test(test_random),   cmocka_unit_test(test_network),
-      cmocka_unit_test(test_borders),     cmocka_unit_test(test_capacity),
+      cmocka_unit_test(test_dense),       cmocka_unit_test(test_borders),  cmocka_unit_test(test_capacity),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
