@@ -54,7 +54,7 @@ def bad():
     for name, location in {
         "parent": "../w.bin", "parent_inside": "a/../w.bin", "parent_end": "a/..", "only_parent": "..", "dot_only": ".",
         "absolute": "/etc/passwd", "absolute_device": "/dev/zero", "proc": "/proc/self/mem", "empty": "",
-        "missing": "nothing.bin", "missing_folder": "nothing/w.bin", "trailing_slash": "w.bin/", "under_a_file": "w.bin/x",
+        "missing": "nothing.bin", "missing_folder": "nothing/w.bin", "under_a_file": "w.bin/x",
         "nul": "w.bin\0.png", "nul_first": "\0w.bin", "backslash": "a\\w.bin", "url": "file:///etc/passwd",
         "home": "~/w.bin", "long": "w" * 5000, "deep": "a/" * 3000 + "w.bin", "newline": "w.bin\n", "drive": "C:\\w.bin",
         "double_parent": "a/b/../../../w.bin", "itself_upwards": "../model.onnx", "environment": "$HOME/w.bin",
@@ -96,6 +96,7 @@ def cases():
     yield Case("bad_dims", REFUSE, external_model(at("w.bin", 0, 128), dims=[2**40, 2**40]), files={"w.bin": BYTES})
     yield Case("bad_negative_dims", REFUSE, external_model(at("w.bin"), dims=[-4, -8]), files={"w.bin": BYTES})
     yield Case("raw_data_too", ANY, external_model(at("w.bin", 0, 128), raw=BYTES), files={"w.bin": BYTES})
+    yield Case("trailing_slash", ANY, external_model(at("w.bin/", 0, 128)), files={"w.bin": BYTES})
     yield Case("length_zero", ANY, external_model(at("w.bin", 0, 0)), files={"w.bin": BYTES})
     yield Case("unknown_key", ANY, external_model(at("w.bin", 0, 128, ("basepath", "x"))), files={"w.bin": BYTES})
     yield Case("location_twice", ANY, external_model(at("w.bin", 0, 128, ("location", "../w.bin"))), files={"w.bin": BYTES})
