@@ -7,14 +7,15 @@ NAME.onnxtxt    a model in ONNX's text syntax, turned into NAME.onnx before the 
 NAME.py         prints the bytes of NAME.onnx (for what the text syntax cannot say; finds tests/hostile/crafted); or
 NAME.*          any other input files (NAME.onnx, NAME.ir …), taken as they are
 NAME[.WHAT].cmd one line of shell, run in an empty folder that holds NAME's inputs and an executable `./castnet`
-NAME[.WHAT].out what it did: exit status, standard output, standard error, and the text of every file it wrote
+NAME.data/      perhaps a data set, as it is
+NAME[.WHAT].out what it did: exit status, standard output, standard error, and the text of every file it wrote. Left out
+                is what every model gets, and what changes with it: the bundled runtime, the header's common part, hashes
 
 --update writes the .out files from what happens now; read the difference before committing it.
 """
 import argparse
 import difflib
 import fnmatch
-import hashlib
 import os
 import re
 import shutil
@@ -31,7 +32,14 @@ sys.path.insert(0, str(HERE.parent / "lib"))
 import harness  # noqa: E402
 
 OWN = {".cmd", ".out"}
-TEXT_LIMIT = 64 << 10  # longer files and those that are not text are given by size and hash
+TEXT_LIMIT = 64 << 10  # longer files and those that are not text are given by their size
+LEFT_OUT = [  # pattern, what stands for it
+    (re.compile(r"(/\* ---- runtime[^\n]*\n).*?(?=/\* ---- weights)", re.S), r"\1(left out)\n\n"),
+    (re.compile(r"(^#ifndef CASTNET_ABI\n).*?(?=^#endif)", re.S | re.M), r"\1(left out)\n"),
+    (re.compile(r"(XXH128 )[0-9a-f]{32}"), r"\1(hash)"),
+    (re.compile(r"(= \{\{\n)(\s*0x[0-9a-f]{16},){8}"), r"\1  (head of the weights)"),
+]
+SET_ID = re.compile(r"_SET_ID 0x([0-9a-f]{16})u")
 
 
 def inputs_of(command):
@@ -49,19 +57,42 @@ def place_inputs(command, folder, castnet):
         elif source.suffix == ".py":
             env = {**os.environ, "PYTHONPATH": str(HERE.parent / "hostile")}
             made.write_bytes(subprocess.run([sys.executable, source], env=env, check=True, stdout=subprocess.PIPE).stdout)
+        elif source.is_dir():
+            shutil.copytree(source, folder / source.name)
         else:
             shutil.copyfile(source, folder / source.name)
 
 
-def describe(path, name):
+def text_of(path):
+    """A file's text, or None for what is not text or too long."""
     data = path.read_bytes()
     try:
-        text = data.decode() if len(data) <= TEXT_LIMIT and b"\0" not in data else None
+        return data.decode() if len(data) <= TEXT_LIMIT and b"\0" not in data else None
     except UnicodeDecodeError:
-        text = None
-    if text is None:
-        return f"== {name}: {len(data)} bytes, sha256 {hashlib.sha256(data).hexdigest()}\n"
-    return f"== {name}\n" + text + ("" if text.endswith("\n") or not text else "\n(no newline at the end)\n")
+        return None
+
+
+def stable(text):
+    """A generated file without what says nothing of its model."""
+    for pattern, instead in LEFT_OUT:
+        text = pattern.sub(instead, text)
+    return text
+
+
+def describe(paths, folder):
+    """The files that a command wrote."""
+    texts = {path: text_of(path) for path in paths}
+    ids = {found for text in texts.values() if text for found in SET_ID.findall(text)}
+    parts = []
+    for path, text in texts.items():
+        name = path.relative_to(folder)
+        if text is None:
+            parts.append(f"== {name}: {path.stat().st_size} bytes\n")
+            continue
+        for found in ids:
+            text = text.replace(found, "(set id)")
+        parts.append(f"== {name}\n{stable(text)}" + ("" if text.endswith("\n") or not text else "\n(no newline at the end)\n"))
+    return "".join(parts)
 
 
 def happen(command, castnet):
@@ -77,7 +108,7 @@ def happen(command, castnet):
             if text:
                 parts.append(f"== {name}\n{text.replace(scratch, '.')}")
         written = sorted(p for p in folder.rglob("*") if p.is_file() and p not in before)
-        parts += [describe(p, p.relative_to(folder)) for p in written]
+        parts.append(describe(written, folder))
     return "".join(parts)
 
 

@@ -36,7 +36,7 @@ def good():
     yield "one", calling([negate], "neg"), lambda x: -x
     yield "unused", calling([negate, function("idle", [node("NoSuchThing", ["a"], ["b"])])], "neg"), lambda x: -x
     yield "tower_10", calling(tower(10, 1), "f10"), lambda x: -x
-    yield "tower_200", calling(tower(200, 1), "f200"), lambda x: -x
+    yield "tower_50", calling(tower(50, 1), "f50"), lambda x: -x
     yield "double_8", calling(tower(8, 2), "f8"), lambda x: x
     yield "reversed_order", calling(tower(5, 1)[::-1], "f5"), lambda x: -x
     yield "inner_names_clash", calling([function("g", [node("Neg", ["a"], ["x"]), node("Relu", ["x"], ["y"]),
@@ -54,6 +54,7 @@ def bad():
     for depth in (30, 60):
         yield f"exponential_{depth}", REFUSE, calling(tower(depth, 2), f"f{depth}")
     yield "exponential_wide", REFUSE, calling(tower(9, 100), "f9")
+    yield "chain_200", ANY, calling(tower(200, 1), "f200")
     yield "chain_3000", ANY, calling(tower(3000, 1), "f3000")
     yield "recursive", REFUSE, calling([function("f", [call("f", "a", "b")])], "f")
     yield "recursive_pair", REFUSE, calling([function("f", [call("g", "a", "b")]), function("g", [call("f", "a", "b")])], "f")

@@ -1,0 +1,1 @@
+./castnet compile E0101_text.onnx -o out --target c99

@@ -1,0 +1,1 @@
+./castnet compile E0102_nested.onnx -o out --target c99

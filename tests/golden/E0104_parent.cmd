@@ -1,0 +1,1 @@
+./castnet compile E0104_parent.onnx -o out --target c99

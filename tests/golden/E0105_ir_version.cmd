@@ -1,0 +1,1 @@
+./castnet compile E0105_ir_version.onnx -o out --target c99

@@ -1,0 +1,1 @@
+./castnet compile E0201_undefined.onnx -o out --target c99

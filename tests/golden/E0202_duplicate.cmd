@@ -1,0 +1,1 @@
+./castnet compile E0202_duplicate.onnx -o out --target c99

@@ -1,0 +1,1 @@
+./castnet compile E0203_circle.onnx -o out --target c99

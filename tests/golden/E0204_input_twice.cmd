@@ -1,0 +1,1 @@
+./castnet compile E0204_input_twice.onnx -o out --target c99

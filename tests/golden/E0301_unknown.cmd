@@ -1,0 +1,1 @@
+./castnet compile E0301_unknown.onnx -o out --target c99

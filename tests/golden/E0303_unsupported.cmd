@@ -1,0 +1,1 @@
+./castnet compile E0303_unsupported.onnx -o out --target c99

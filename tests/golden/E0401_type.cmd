@@ -1,0 +1,1 @@
+./castnet compile E0401_type.onnx -o out --target c99

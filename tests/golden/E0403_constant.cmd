@@ -1,0 +1,1 @@
+./castnet compile E0403_constant.onnx -o out --target c99

@@ -1,0 +1,1 @@
+./castnet compile E0501_overflow.onnx -o out --target c99

@@ -1,0 +1,1 @@
+./castnet check E0602_differs.onnx E0602_differs.data --cc gcc

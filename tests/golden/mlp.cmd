@@ -1,0 +1,1 @@
+./castnet compile mlp.onnx -o out --target c99

@@ -1,0 +1,1 @@
+./castnet compile relu.onnx -o out --target c99
