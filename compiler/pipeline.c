@@ -70,6 +70,6 @@ Program *pipeline_reference(Arena *a, Diags *d, const PipelineOptions *opt, cons
   const OnnxModel *m = *ret_model = onnx_load_model(a, d, opt->path, &opt->load);
   Ir *ir = m ? import_model(a, d, m, &opt->import) : NULL;
   if (!ir || (opt->on_graph && !opt->on_graph(ir, opt->user))) return NULL;
-  if (!pass_legalise(ir, false)) return NULL;
+  if (!passes_run(ir, false)) return NULL;
   return lower_graph(a, ir, &(LowerOptions){.fuse = false, .target = opt->backend.target});
 }
