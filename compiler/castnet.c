@@ -18,7 +18,14 @@ struct castnet {
   Pipeline pipe;
   bool compiled;
   castnet_interface iface;
+  GraphHook hook;
+  void *hook_user;
 };
+
+void castnet_on_graph(castnet *c, GraphHook hook, void *user) {
+  c->hook = hook;
+  c->hook_user = user;
+}
 
 const char *castnet_version(void) { return CASTNET_VERSION; }
 
@@ -136,6 +143,8 @@ static castnet_status compile(castnet *c, const char *path, const castnet_option
   StrBuf dump = sb_new(c->arena);
   bool ok = castnet_read_options(c->arena, &c->diags, path, o, &opt);
   opt.dump = &dump;
+  opt.on_graph = c->hook;
+  opt.user = c->hook_user;
   ok = ok && pipeline_run(c->arena, &c->diags, &opt, &c->pipe);
   if (ok && o->dump_stage && o->dump) o->dump(o->dump_user, dump.data ? dump.data : "", dump.len);
   c->compiled = ok && !o->dump_stage;

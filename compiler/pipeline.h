@@ -7,6 +7,9 @@
 #include "frontend/model.h"
 #include "ops/import.h"
 
+/* Called between import and passes, to change the graph. False: give up (after a diagnostic). */
+typedef bool (*GraphHook)(Ir *ir, void *user);
+
 typedef struct PipelineOptions {
   const char *path;
   OnnxLoadOptions load;
@@ -15,8 +18,7 @@ typedef struct PipelineOptions {
   bool optimise;          /* false: the program as the model says it */
   const char *dump_stage; /* the text form after this stage is put into dump, and nothing follows; NULL: none */
   StrBuf *dump;
-  /* Between import and passes; may be NULL. False: give up (after a diagnostic). */
-  bool (*on_graph)(Ir *ir, void *user);
+  GraphHook on_graph;     /* may be NULL */
   void *user;
 } PipelineOptions;
 

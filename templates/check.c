@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT-0 */
 /* Runs models compiled by castnet on inputs from a file and writes their outputs to another: what `castnet check` and
- * `castnet run` build along. usage: program MODEL-NUMBER INPUTS OUTPUTS
+ * `castnet run` build along. usage: program MODEL-NUMBER INPUTS OUTPUTS [WEIGHTS]
  *
  * Both files hold host numbers of 64 bits and bytes. Inputs: the members of N_dims, then each input. A value is
  * tensor: rank, dims, then bytes (each string: its length, its bytes); sequence: count, values; map: count, keys as a
@@ -14,7 +14,7 @@
 
 enum { CHECK_TENSOR, CHECK_SEQUENCE, CHECK_OPTIONAL, CHECK_MAP };
 enum { FAULT_NONE, FAULT_WORKSPACE, FAULT_OUTPUT, FAULT_INPUT, FAULT_WS_NEEDED, FAULT_WS_BOUND, FAULT_CAPACITY, FAULT_DIMS };
-enum { GUARD = 256, GUARD_BYTE = 0xA5, DIRTY_BYTE = 0xFF };
+enum { GUARD = 256, GUARD_BYTE = 0xA5, DIRTY_BYTE = 0xFF, DIRTY_MAX = 1 << 28 };
 #define CHECK_NONE ((size_t)-1)
 
 struct check_type {
@@ -38,7 +38,6 @@ struct check_model {
   size_t dim, n_dims; /* of N_dims in N_inputs */
   size_t ws_needed;   /* in N_outputs */
   size_t ws_align, ws_bound; /* N_WORKSPACE_SIZE, 0 where there is none */
-  const char *weights; /* file for castnet_env.weights */
   int (*run)(const void *in, void *out, void *ws, size_t ws_size, const castnet_env *env);
 };
 
@@ -77,7 +76,7 @@ static struct block block_new(size_t size, size_t align) {
   b.at += (align - (uintptr_t)b.at % align) % align;
   b.size = size;
   memset(b.at - GUARD, GUARD_BYTE, GUARD);
-  memset(b.at, DIRTY_BYTE, size);
+  memset(b.at, DIRTY_BYTE, size < DIRTY_MAX ? size : DIRTY_MAX); /* floats: NaN */
   memset(b.at + size, GUARD_BYTE, GUARD);
   return b;
 }
@@ -359,7 +358,7 @@ static int call_model(struct call *c, const castnet_env *env) {
 
 int main(int argc, char **argv) {
   size_t n_file, n_models = sizeof models / sizeof *models;
-  if (argc != 4) die("usage: program MODEL-NUMBER INPUTS OUTPUTS");
+  if (argc != 4 && argc != 5) die("usage: program MODEL-NUMBER INPUTS OUTPUTS [WEIGHTS]");
   const size_t which = (size_t)strtoul(argv[1], NULL, 10);
   if (which >= n_models) die("no such model");
   const struct check_model *m = models[which];
@@ -379,7 +378,7 @@ int main(int argc, char **argv) {
   castnet_env env;
   memset(&env, 0, sizeof env);
   env.size = sizeof env;
-  if (m->weights) env.weights = read_file(m->weights, &env.weights_size);
+  if (argc == 5) env.weights = read_file(argv[4], &env.weights_size);
   (void)give_rooms(&c, 1);
 
   const int status = call_model(&c, &env);

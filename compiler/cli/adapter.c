@@ -1,6 +1,5 @@
 #include "cli/adapter.h"
 
-#include "backend/names.h"
 #include "backend/template.h"
 #include "base/files.h"
 #include "base/io.h"
@@ -74,7 +73,7 @@ static void put_fields(Tables *t, Arena *a, const castnet_field *f, size_t n, bo
   sb_puts(t->b, "};\n");
 }
 
-static void put_model(Arena *a, StrBuf *b, const Workdir *w, const castnet_interface *m) {
+static void put_model(Arena *a, StrBuf *b, const castnet_interface *m) {
   Tables t = {.b = b, .n = m->prefix};
   const char *n = m->prefix;
   sb_printf(b, "#include \"%s.h\"\n", n);
@@ -88,14 +87,7 @@ static void put_model(Arena *a, StrBuf *b, const Workdir *w, const castnet_inter
   if (m->n_dims) sb_printf(b, "offsetof(%s_inputs, dim), %zu, ", n, m->n_dims);
   else sb_puts(b, "0, 0, ");
   sb_printf(b, "offsetof(%s_outputs, ws_needed), %s_WORKSPACE_ALIGN, %s_WORKSPACE_SIZE, ", n, n, n);
-  if (m->weights_at_run_time) {
-    sb_putc(b, '"');
-    names_c_string(b, str_c(workdir_file(a, w, arena_printf(a, "%s_weights.bin", n).ptr)));
-    sb_putc(b, '"');
-  } else {
-    sb_puts(b, "NULL");
-  }
-  sb_printf(b, ", %s_check_run,\n};\n\n", n);
+  sb_printf(b, "%s_check_run,\n};\n\n", n);
 }
 
 static bool write_template(Arena *a, Diags *d, const Workdir *w, const char *name, const char *as) {
@@ -107,7 +99,7 @@ static bool write_template(Arena *a, Diags *d, const Workdir *w, const char *nam
 
 bool adapter_write(Arena *a, Diags *d, const Workdir *w, const castnet_interface *const *models, size_t n) {
   StrBuf b = sb_new(a);
-  for (size_t i = 0; i < n; i++) put_model(a, &b, w, models[i]);
+  for (size_t i = 0; i < n; i++) put_model(a, &b, models[i]);
   sb_puts(&b, "static const struct check_model *const models[] = {\n");
   for (size_t i = 0; i < n; i++) sb_printf(&b, "  &%s_check,\n", models[i]->prefix);
   sb_puts(&b, "};\n");

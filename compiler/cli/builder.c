@@ -39,7 +39,7 @@ bool builder_options(Cli *c, BuildOptions *ret) {
   if (!options_number(c, OPT_JOBS, 1, 1024, 1, &jobs) || !options_number(c, OPT_TIMEOUT, 1, 1000000, 60, &seconds)) return false;
   ret->jobs = (size_t)jobs;
   ret->run_seconds = (double)seconds;
-  words_push(c->arena, &ret->flags, "-O1");
+  if (c->command == CMD_check) words_push(c->arena, &ret->flags, "-O1"); /* most of the time goes into the C compiler */
   if (ret->sanitize) words_add(c->arena, &ret->flags, "-g -fsanitize=address,undefined -fno-sanitize-recover=all");
   for (size_t i = 0; i < c->uses.n; i++) {
     if (c->uses.data[i].id == OPT_CFLAGS) words_add(c->arena, &ret->flags, c->uses.data[i].value);
@@ -190,7 +190,8 @@ RunOutcome builder_run(Cli *c, Diags *d, const BuildOptions *o, Workdir *w, cons
   const char *in = workdir_file(a, w, "inputs"), *out = workdir_file(a, w, "outputs");
   if (!adapter_write_inputs(a, d, in, m, inputs)) return RUN_FAILED;
   (void)unlink(out);
-  const char *argv[] = {program, arena_printf(a, "%zu", k).ptr, in, out, NULL};
+  const char *weights = m->weights_at_run_time ? workdir_file(a, w, arena_printf(a, "%s_weights.bin", m->prefix).ptr) : NULL;
+  const char *argv[] = {program, arena_printf(a, "%zu", k).ptr, in, out, weights, NULL};
   Command cmd = {.argv = argv, .output = workdir_file(a, w, "run.log"), .seconds = o->run_seconds};
   if (!commands_run(w, a, &cmd, 1, 1)) return RUN_INTERRUPTED;
   return judge_run(c, d, &cmd, out, m, ret);

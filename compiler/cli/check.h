@@ -2,6 +2,7 @@
 #ifndef CASTNET_CHECK_H
 #define CASTNET_CHECK_H
 
+#include "castnet_options.h"
 #include "cli/builder.h"
 #include "cli/dataset.h"
 #include "cli/tolerance.h"
@@ -36,6 +37,11 @@ void check_group(Cli *c, const BuildOptions *o, Check *const *checks, size_t n);
 
 /* check_reference.c: a data set of made inputs, its outputs by the reference evaluation. False after diagnostics. */
 bool check_make_set(Cli *c, Check *k, uint64_t seed, DataSet *ret);
+/* The reference evaluation of the inputs: all outputs, one a graph output. `hook` as castnet_on_graph. False after diagnostics. */
+bool check_evaluate(Cli *c, Check *k, const OnnxValue *const *inputs, GraphHook hook, void *user, const OnnxValue ***ret, size_t *ret_n);
+
+/* check_bisect.c: says which node's result is the first to differ from the reference evaluation on a data set. */
+void check_bisect(Cli *c, const BuildOptions *o, Workdir *w, Check *k, const DataSet *set);
 
 /* check_report.c */
 int check_status(const Check *k); /* exit code */

@@ -1,5 +1,4 @@
 /* Made inputs, and the reference evaluation of the unoptimised program on them. */
-#include "castnet_options.h"
 #include "cli/check.h"
 #include "interp/interp.h"
 #include "interp/scalar_table.h"
@@ -81,26 +80,52 @@ static const char *status_text(InterpStatus s) {
   }
 }
 
-bool check_make_set(Cli *c, Check *k, uint64_t seed, DataSet *ret) {
+/* Values of a data set as the interpreter takes them: elements unpacked and aligned. */
+static bool as_host(Arena *a, const OnnxValue *v, HostTensor *ret) {
+  if (v->kind != ONNX_TYPE_TENSOR || v->tensor->n_dims > MAX_RANK) return false;
+  const OnnxTensor *t = v->tensor;
+  DType d = dtype_from_onnx(t->data_type);
+  *ret = (HostTensor){.dtype = d, .rank = (uint32_t)t->n_dims};
+  for (size_t i = 0; i < t->n_dims; i++) ret->dims[i] = t->dims[i];
+  Tensor packed = {.dtype = d, .n = t->n_elements, .bytes = t->data, .n_bytes = t->data_bytes, .strings = t->strings};
+  ret->data = (void *)(uintptr_t)tensor_host_elements(a, &packed);
+  return true;
+}
+
+static bool refuse(Check *k, const char *why) {
+  (void)diag_add(&k->diags, DIAG_E0601, (DiagPlace){.file = str_c(k->path)}, "the reference evaluation does not take this model: %s", why);
+  return false;
+}
+
+bool check_evaluate(Cli *c, Check *k, const OnnxValue *const *inputs, GraphHook hook, void *user, const OnnxValue ***ret, size_t *ret_n) {
   Arena *a = c->arena;
-  const castnet_interface *m = k->iface;
-  HostTensor *in = NEW_ARRAY(a, HostTensor, m->n_inputs), *out = NEW_ARRAY(a, HostTensor, m->n_outputs);
-  *ret = (DataSet){.inputs = NEW_ARRAY(a, const OnnxValue *, m->n_inputs), .outputs = NEW_ARRAY(a, const OnnxValue *, m->n_outputs)};
-  for (size_t i = 0; i < m->n_inputs; i++) {
-    if (!make_input(a, &k->diags, m, &m->inputs[i], &seed, &in[i])) return false;
-    ret->inputs[i] = as_value(a, &in[i]);
-  }
   PipelineOptions opt;
   const OnnxModel *model;
+  HostTensor *in = NEW_ARRAY(a, HostTensor, k->iface->n_inputs);
+  for (size_t i = 0; i < k->iface->n_inputs; i++)
+    if (!as_host(a, inputs[i], &in[i])) return refuse(k, "an input is no tensor");
   if (!castnet_read_options(a, &k->diags, k->path, &k->options, &opt)) return false;
+  opt.on_graph = hook;
+  opt.user = user;
   Program *p = pipeline_reference(a, &k->diags, &opt, &model);
   if (!p) return false;
+  HostTensor *out = NEW_ARRAY(a, HostTensor, p->outputs.n);
   InterpStatus s = interp_run(a, p, in, out, 0);
-  if (s != INTERP_OK) {
-    (void)diag_add(&k->diags, DIAG_E0601, (DiagPlace){.file = str_c(k->path)}, "there are no recorded data, and the reference evaluation does not take this model: %s",
-                   status_text(s));
-    return false;
-  }
-  for (size_t i = 0; i < m->n_outputs; i++) ret->outputs[i] = as_value(a, &out[i]);
+  if (s != INTERP_OK) return refuse(k, status_text(s));
+  *ret = NEW_ARRAY(a, const OnnxValue *, p->outputs.n);
+  *ret_n = p->outputs.n;
+  for (size_t i = 0; i < p->outputs.n; i++) (*ret)[i] = as_value(a, &out[i]);
   return true;
+}
+
+bool check_make_set(Cli *c, Check *k, uint64_t seed, DataSet *ret) {
+  const castnet_interface *m = k->iface;
+  size_t n;
+  *ret = (DataSet){.inputs = NEW_ARRAY(c->arena, const OnnxValue *, m->n_inputs)};
+  for (size_t i = 0; i < m->n_inputs; i++) {
+    HostTensor in;
+    if (!make_input(c->arena, &k->diags, m, &m->inputs[i], &seed, &in)) return false;
+    ret->inputs[i] = as_value(c->arena, &in);
+  }
+  return check_evaluate(c, k, ret->inputs, NULL, NULL, &ret->outputs, &n);
 }

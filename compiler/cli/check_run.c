@@ -37,6 +37,7 @@ static void run_set(Cli *c, const BuildOptions *o, Workdir *w, Check *k, size_t 
   for (size_t i = before; i < k->diags.list.n; i++)
     if (!k->diags.list.data[i].place.file.len) k->diags.list.data[i].place.file = str_c(set->dir ? set->dir : k->path);
   if (outcome == RUN_DONE) compare_set(c, k, set, &got);
+  if (outcome != RUN_INTERRUPTED && diags_any(&k->diags) && options_has(c, OPT_BISECT)) check_bisect(c, o, w, k, set);
 }
 
 static void run_sets(Cli *c, const BuildOptions *o, Workdir *w, Check *k, size_t index) {

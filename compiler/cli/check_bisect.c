@@ -1,0 +1,163 @@
+/* castnet check --bisect: every result of a node becomes an output, of the compiled program and of the reference evaluation. */
+#include "cli/check.h"
+
+#include <stdio.h>
+
+/* A result that both sides give out, in the order of the graph. */
+typedef struct Probe {
+  Str name;
+  DiagPlace src;
+} Probe;
+
+typedef struct Probes {
+  Arena *arena;
+  VEC(Probe) list;
+} Probes;
+
+static void note_data(void *user, const Dim *symbol) {
+  bool *data = user;
+  if (symbol->symbol.origin == DIM_FROM_DATA) *data = true;
+}
+
+/* A tensor with a name in the model, whose size does not depend on data. */
+static bool can_be_output(const Value *v) {
+  bool data = false;
+  if (v->type.kind != TYPE_TENSOR || !v->name.len || v->data) return false;
+  for (uint32_t i = 0; i < v->type.rank; i++) dim_each_symbol(v->type.dims[i], note_data, &data);
+  return !data;
+}
+
+static bool is_output(const Graph *g, const Value *v) {
+  for (size_t i = 0; i < g->outputs.n; i++)
+    if (g->outputs.data[i] == v) return true;
+  return false;
+}
+
+static bool add_outputs(Ir *ir, void *user) {
+  Probes *probes = user;
+  Graph *g = ir->main;
+  probes->list.n = 0;
+  for (size_t i = 0; i < g->outputs.n; i++) {
+    const Value *v = g->outputs.data[i];
+    vec_push(probes->arena, probes->list, ((Probe){arena_str(probes->arena, v->name), v->def ? v->def->src : (DiagPlace){0}}));
+  }
+  for (size_t i = 0; i < g->nodes.n; i++) {
+    const Node *n = g->nodes.data[i];
+    for (uint32_t k = 0; k < n->n_out && !n->dead; k++) {
+      Value *v = n->out[k];
+      if (!v || !can_be_output(v) || is_output(g, v)) continue;
+      vec_push(ir->arena, g->outputs, v);
+      vec_push(ir->arena, g->output_names, v->name);
+      vec_push(probes->arena, probes->list, ((Probe){arena_str(probes->arena, v->name), n->src}));
+    }
+  }
+  return true;
+}
+
+/* The node's place outlives the compile that it came from. */
+static DiagPlace own_place(Arena *a, DiagPlace p) {
+  return (DiagPlace){.file = arena_str(a, p.file), .has_node = p.has_node, .node = p.node, .node_name = arena_str(a, p.node_name),
+                     .op_type = arena_str(a, p.op_type), .domain = arena_str(a, p.domain)};
+}
+
+static void own_places(Probes *p) {
+  for (size_t i = 0; i < p->list.n; i++) p->list.data[i].src = own_place(p->arena, p->list.data[i].src);
+}
+
+static void print_probe(const Cli *c, const Probe *p, Str why) {
+  StrBuf b = sb_new(c->arena);
+  sb_puts(&b, "bisect: the first result that differs from the reference evaluation is \"");
+  sb_escaped(&b, p->name, 120);
+  sb_puts(&b, "\"");
+  if (p->src.has_node) {
+    sb_printf(&b, " of node #%zu \"", p->src.node);
+    sb_escaped(&b, p->src.node_name, 120);
+    sb_puts(&b, "\" (");
+    sb_escaped(&b, p->src.op_type, 80);
+    sb_putc(&b, ')');
+  }
+  sb_printf(&b, ": %.*s\n", STR_ARG(why));
+  (void)fwrite(b.data, 1, b.len, stderr);
+}
+
+static double magnitude_of(const OnnxValue *v) {
+  const OnnxTensor *t = v->tensor;
+  double most = 0;
+  for (size_t i = 0; t->data_type == 1 && i < t->n_elements; i++) {
+    float x;
+    memcpy(&x, (const char *)t->data + i * sizeof x, sizeof x);
+    if (x > most || -x > most) most = x < 0 ? -(double)x : (double)x;
+  }
+  return most;
+}
+
+static void say(const char *what) { (void)fprintf(stderr, "bisect: %s\n", what); }
+
+/* The outputs that the model has itself come first on both sides. */
+static bool reference_agrees(Cli *c, Check *k, const DataSet *set, const OnnxValue *const *want) {
+  for (size_t i = 0; i < k->iface->n_outputs; i++) {
+    Comparison r;
+    Tolerance t = tolerance_of(&k->tolerances, k->iface->outputs[i].name);
+    if (!set->outputs[i]) continue;
+    compare_values(c->arena, &k->diags, want[i], set->outputs[i], &t, &r);
+    if (!r.ok) return false;
+  }
+  return true;
+}
+
+/* The first by the order of nodes. */
+static bool report_first(Cli *c, Check *k, const Probes *p, const OnnxValue *got, const OnnxValue *const *want) {
+  const Probe *first = NULL;
+  Str why = {0};
+  for (size_t i = 0; i < p->list.n; i++) {
+    Comparison r;
+    const Probe *probe = &p->list.data[i];
+    Tolerance t = {.atol = 1e-4 * magnitude_of(want[i]), .rtol = 1e-3};
+    compare_values(c->arena, &k->diags, &got[i], want[i], &t, &r);
+    if (r.ok || (first && first->src.node <= probe->src.node)) continue;
+    first = probe;
+    why = r.why;
+  }
+  if (first) print_probe(c, first, why);
+  return first != NULL;
+}
+
+static void report(Cli *c, Check *k, const DataSet *set, const Probes *p, const OnnxValue *got, const OnnxValue *const *want) {
+  bool agrees = reference_agrees(c, k, set, want);
+  if (!agrees) say("the reference evaluation differs from the recorded data, too: the meaning of an operator, or its import");
+  if (!report_first(c, k, p, got, want) && agrees) say("with every result as an output the code is right: only the fused program differs");
+}
+
+static void free_model(void *m) { castnet_free(m); }
+
+void check_bisect(Cli *c, const BuildOptions *o, Workdir *w, Check *k, const DataSet *set) {
+  Probes probes = {.arena = c->arena};
+  Check all = *k;
+  AdapterResult got;
+  const OnnxValue **want;
+  size_t n_want;
+  all.diags = (Diags){.arena = c->arena};
+  all.options.name = "bisect";
+  if (!check_evaluate(c, &all, set->inputs, add_outputs, &probes, &want, &n_want)) {
+    print_diags(c, &all.diags);
+    return;
+  }
+  own_places(&probes);
+  all.model = castnet_new();
+  if (!all.model) door_leave(arena_door(c->arena), DOOR_MEMORY, "out of memory");
+  arena_on_free(c->arena, free_model, all.model);
+  castnet_on_graph(all.model, add_outputs, &(Probes){.arena = c->arena});
+  if (castnet_compile(all.model, all.path, &all.options) != CASTNET_STATUS_OK || castnet_write(all.model, workdir_path(w)) != CASTNET_STATUS_OK) {
+    print_model_diags(c, all.model);
+    return;
+  }
+  const castnet_interface *m = all.iface = castnet_get_interface(all.model);
+  if (m->n_outputs != n_want || n_want != probes.list.n) {
+    say("the two programs have different outputs");
+    return;
+  }
+  if (!adapter_write(c->arena, &all.diags, w, &m, 1) || !builder_build(c, &all.diags, o, w, &m, 1) ||
+      builder_run(c, &all.diags, o, w, workdir_file(c->arena, w, "castnet_check"), 0, m, set->inputs, &got) != RUN_DONE)
+    print_diags(c, &all.diags);
+  else report(c, k, set, &probes, got.outputs, want);
+}
