@@ -6,30 +6,12 @@
 #define CN_KERNELS_PLANE_F32_H
 
 #include "kernels/gather_f32.h"
+#include "kernels/plane.h"
 
 /* Floats of the copy that one band should stay under: half of a first-level cache, or little where RAM is. */
 #define CN_PLANE_F32_FLOATS (1024 * CN_VF32_LANES)
 
-/* The copy, [kernel depth][rows][stride][pitch]: column e of phase q of a row is place e * stride + q of the padded row. */
-typedef struct cn_plane {
-  size_t pitch, row, slice; /* floats from phase to phase, row to row, slice to slice */
-  size_t band;              /* output rows made from one copy */
-} cn_plane;
-
-CN_INLINE size_t cn_plane_rows(const cn_window *w, size_t band) {
-  return (band - 1) * w->stride[1] + (w->kernel[1] - 1) * w->dilation[1] + 1;
-}
-
-CN_INLINE cn_plane cn_plane_f32(const cn_window *w) {
-  cn_plane p;
-  p.pitch = cn_round_up(w->out[2], CN_VF32_LANES) + (w->kernel[2] - 1) * w->dilation[2] / w->stride[2];
-  p.row = p.pitch * w->stride[2];
-  p.band = cn_min(w->out[1], 4);
-  while (p.band < w->out[1] && cn_plane_rows(w, p.band + 4) * p.row * w->kernel[0] <= CN_PLANE_F32_FLOATS)
-    p.band = cn_min(w->out[1], p.band + 4);
-  p.slice = cn_plane_rows(w, p.band) * p.row;
-  return p;
-}
+CN_INLINE cn_plane cn_plane_f32(const cn_window *w) { return cn_plane_of(w, CN_VF32_LANES, 1, CN_PLANE_F32_FLOATS); }
 
 /* Floats of scratch for one copy; vectors may be written over its end. */
 CN_INLINE size_t cn_plane_f32_scratch(const cn_window *w) {

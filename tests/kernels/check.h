@@ -9,6 +9,7 @@
 #include "kernels/conv_f32.h"
 #include "kernels/conv_s16.h"
 #include "kernels/depthwise_f32.h"
+#include "kernels/direct_f32.h"
 #include "kernels/gemm_f32.h"
 #include "kernels/gemm_s16.h"
 #include "kernels/pool_f32.h"
@@ -28,6 +29,9 @@ typedef struct KernelSet {
   size_t (*conv_f32_tasks)(const cn_conv_f32_args *a);
   size_t (*conv_f32_scratch)(const cn_window *w);
   void (*conv_f32)(const cn_conv_f32_args *a, float *scratch, size_t t0, size_t t1);
+  size_t (*conv_f32_direct_tasks)(const cn_conv_f32_args *a);
+  size_t (*conv_f32_direct_scratch)(const cn_window *w);
+  void (*conv_f32_direct)(const cn_conv_f32_args *a, float *scratch, size_t t0, size_t t1);
   size_t (*depthwise_f32_tasks)(const cn_depthwise_f32_args *a);
   size_t (*depthwise_f32_scratch)(const cn_window *w);
   DepthwiseRun *depthwise_f32, *depthwise_f32_3x3s1, *depthwise_f32_3x3s2, *depthwise_f32_5x5s1, *depthwise_f32_5x5s2;

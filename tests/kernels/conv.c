@@ -146,11 +146,15 @@ static void run_conv(const KernelSet *s, const cn_conv_f32_args *a, float *scrat
   s->conv_f32(a, scratch, t0, t1);
 }
 
-void test_cn_conv_f32(Case *c) {
+static void run_direct(const KernelSet *s, const cn_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
+  s->conv_f32_direct(a, scratch, t0, t1);
+}
+
+static void test_conv(Case *c, int direct) {
   const KernelSet *s = c->set;
   size_t pad_end[3];
   const int flat = pick(c, 4) == 0;
-  cn_conv_f32_args a = {.window = pick_geometry(c, flat, !flat, pad_end)};
+  cn_conv_f32_args a = {.window = pick_geometry(c, flat, !flat && !direct, pad_end)};
   cn_window *w = &a.window;
   w->groups = pick(c, 3) ? 1 : 1 + pick(c, 3);
   w->c = pick(c, 5) ? 1 + pick(c, 9) : 1 + pick(c, (uint32_t)s->kc / 2);
@@ -160,8 +164,12 @@ void test_cn_conv_f32(Case *c) {
   float *packed = guarded(c, w->groups * cn_pack_size(w->c * taps, w->m, s->mr));
   cn_pack_conv_f32(weights, w->groups, w->m, w->c, taps, s->mr, packed);
   a.weights = packed;
-  run_both_ways(c, run_conv, &a, weights, guarded(c, s->conv_f32_scratch(w)), s->conv_f32_tasks(&a));
+  if (direct) run_both_ways(c, run_direct, &a, weights, guarded(c, s->conv_f32_direct_scratch(w)), s->conv_f32_direct_tasks(&a));
+  else run_both_ways(c, run_conv, &a, weights, guarded(c, s->conv_f32_scratch(w)), s->conv_f32_tasks(&a));
 }
+
+void test_cn_conv_f32(Case *c) { test_conv(c, 0); }
+void test_cn_conv_f32_direct(Case *c) { test_conv(c, 1); }
 
 static cn_depthwise_f32_args as_depthwise(const cn_conv_f32_args *a) {
   return (cn_depthwise_f32_args){.window = a->window, .in = a->in, .weights = a->weights, .out = a->out, .ep = a->ep};

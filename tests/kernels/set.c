@@ -143,6 +143,8 @@ static size_t conv_f32_scratch(const cn_window *w) { return cn_conv_f32_scratch(
 #define CPU(features) .cpu = features,
 #define TILE(kernel, ...)
 extern const KernelSet SET;
+static size_t conv_f32_direct_tasks(const cn_conv_f32_args *a) { return cn_conv_f32_direct_tasks(a); }
+static size_t conv_f32_direct_scratch(const cn_window *w) { return cn_conv_f32_direct_scratch(w); }
 static size_t depthwise_f32_tasks(const cn_depthwise_f32_args *a) { return cn_depthwise_f32_tasks(a); }
 static size_t depthwise_f32_scratch(const cn_window *w) { return cn_depthwise_f32_scratch(w); }
 static size_t pool_f32_tasks(const cn_pool_f32_args *a) { return cn_pool_f32_tasks(a); }
@@ -169,6 +171,9 @@ const KernelSet SET = {
     .conv_f32_tasks = conv_f32_tasks,
     .conv_f32_scratch = conv_f32_scratch,
     .conv_f32 = cn_conv_f32,
+    .conv_f32_direct_tasks = conv_f32_direct_tasks,
+    .conv_f32_direct_scratch = conv_f32_direct_scratch,
+    .conv_f32_direct = cn_conv_f32_direct,
     .depthwise_f32_tasks = depthwise_f32_tasks,
     .depthwise_f32_scratch = depthwise_f32_scratch,
     .depthwise_f32 = cn_depthwise_f32,

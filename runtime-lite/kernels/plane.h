@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT-0 */
+/* Sizes of the padded, phase-parted copies of bands (kernels/plane_f32.h), for any vector width: the compiler asks for those
+ * of its target. */
+#ifndef CN_KERNELS_PLANE_H
+#define CN_KERNELS_PLANE_H
+
+#include "kernels/window.h"
+
+/* One channel's copy, [kernel depth][rows][stride][pitch]: column e of phase q of a row is place e * stride + q of the padded
+ * row. */
+typedef struct cn_plane {
+  size_t pitch, row, slice; /* elements from phase to phase, row to row, slice to slice */
+  size_t band;              /* output rows made from one copy */
+} cn_plane;
+
+CN_INLINE size_t cn_plane_rows(const cn_window *w, size_t band) {
+  return (band - 1) * w->stride[1] + (w->kernel[1] - 1) * w->dilation[1] + 1;
+}
+
+/* The band: four rows, and more while the copies of all channels stay under the limit. */
+CN_INLINE cn_plane cn_plane_of(const cn_window *w, size_t lanes, size_t channels, size_t limit) {
+  cn_plane p;
+  p.pitch = cn_round_up(w->out[2], lanes) + (w->kernel[2] - 1) * w->dilation[2] / w->stride[2];
+  p.row = p.pitch * w->stride[2];
+  p.band = cn_min(w->out[1], 4);
+  while (p.band < w->out[1] && cn_plane_rows(w, p.band + 4) * p.row * w->kernel[0] * channels <= limit)
+    p.band = cn_min(w->out[1], p.band + 4);
+  p.slice = cn_plane_rows(w, p.band) * p.row;
+  return p;
+}
+
+/* Elements of scratch of a direct convolution: the copies, a vector, an offset for each place of the depth. */
+CN_INLINE size_t cn_direct_scratch_of(const cn_window *w, size_t lanes, size_t limit) {
+  return w->c * w->kernel[0] * cn_plane_of(w, lanes, cn_max(w->c, 1), limit).slice + lanes + cn_volume(w->kernel) * w->c;
+}
+
+/* Whether a convolution of known sizes should run direct (cn_conv_f32_direct) rather than gathered (cn_conv_f32), for a
+ * target's vector width and register tile. Cycles for a row of the tile's pixels and one place of the depth, fitted to measured
+ * layers on AVX2: direct m / use of the lanes, gathered m + 8 + 5 for each row of the image that the pixels touch + 20 / c. A panel
+ * of weights must stay in the first cache, a band's copy in the second. */
+CN_INLINE int cn_conv_direct_wins(const cn_window *w, size_t lanes, size_t mr, size_t nr, size_t limit) {
+  const size_t depth = cn_volume(w->kernel) * w->c, width = w->out[2], padded = cn_round_up(width, lanes);
+  if (cn_volume(w->kernel) == 1 || cn_volume(w->out) == 0 || depth == 0) return 0;
+  if (w->up[0] != 1 || w->up[1] != 1 || w->up[2] != 1 || depth > 8192 / mr) return 0;
+  if (cn_direct_scratch_of(w, lanes, limit) > 2 * limit) return 0;
+  return w->m * (padded + padded / 32) < (w->m + 8 + 20 / w->c) * width + 5 * nr;
+}
+
+#endif
