@@ -2,11 +2,9 @@
 
 #include <stdio.h>
 
-enum { MAX_TERMS = 128, MAX_FACTORS = 16, MAX_DEPTH = 200 };
+enum { MAX_TERMS = 128, MAX_FACTORS = 16, MAX_DEPTH = 200, MAX_SIZE = 50000 };
 
 /* ---- construction: every Dim passes through intern ------------------------------------------------------------------- */
-static unsigned dim_depth(const Dim *d);
-
 static const Dim *intern(DimCtx *c, const Dim *proto, const void *key, size_t key_len) {
   Str k = {key, key_len};
   const Dim *found = map_get(&c->table, k);
@@ -157,7 +155,13 @@ static const Dim *terms_dim(DimCtx *c, const Terms *s) {
     sb_put(&key, (const char *)&s->t[i].n_factors, sizeof s->t[i].n_factors);
     for (uint32_t f = 0; f < s->t[i].n_factors; f++) sb_put(&key, (const char *)&s->t[i].factors[f]->id, sizeof(uint32_t));
   }
-  Dim proto = {.kind = DIM_POLY};
+  Dim proto = {.kind = DIM_POLY, .size = 1};
+  for (size_t i = 0; i < s->n; i++)
+    for (uint32_t f = 0; f < s->t[i].n_factors; f++) {
+      const Dim *x = s->t[i].factors[f];
+      if (x->depth > proto.depth) proto.depth = x->depth;
+      if ((proto.size += x->size) > MAX_SIZE) return c->bad;
+    }
   proto.poly.n_terms = (uint32_t)s->n;
   proto.poly.terms = arena_dup(c->arena, s->t, s->n * sizeof(DimTerm));
   terms_range(s->t, s->n, &proto.lo, &proto.hi);
@@ -232,29 +236,14 @@ const Dim *dim_product(DimCtx *c, const Dim *const *d, size_t n) {
 
 /* ---- division ------------------------------------------------------------------------------------------------------------ */
 static const Dim *pair(DimCtx *c, DimKind kind, const Dim *a, const Dim *b, int64_t lo, int64_t hi) {
-  if (dim_depth(a) >= MAX_DEPTH || dim_depth(b) >= MAX_DEPTH) return c->bad;
+  if (a->depth >= MAX_DEPTH || b->depth >= MAX_DEPTH || a->size + b->size >= MAX_SIZE) return c->bad;
   char key[1 + 2 * sizeof(uint32_t)] = {(char)('A' + (int)kind)};
   memcpy(key + 1, &a->id, sizeof a->id);
   memcpy(key + 1 + sizeof a->id, &b->id, sizeof b->id);
-  Dim proto = {.kind = kind, .lo = lo, .hi = hi};
+  Dim proto = {.kind = kind, .lo = lo, .hi = hi, .depth = 1 + (a->depth > b->depth ? a->depth : b->depth), .size = 1 + a->size + b->size};
   proto.pair.a = a;
   proto.pair.b = b;
   return intern(c, &proto, key, sizeof key);
-}
-
-static unsigned dim_depth(const Dim *d) {
-  unsigned deepest = 0;
-  if (d->kind == DIM_POLY) {
-    for (uint32_t i = 0; i < d->poly.n_terms; i++)
-      for (uint32_t f = 0; f < d->poly.terms[i].n_factors; f++) {
-        unsigned n = dim_depth(d->poly.terms[i].factors[f]);
-        if (n > deepest) deepest = n;
-      }
-    return deepest;
-  }
-  if (d->kind < DIM_FLOORDIV || d->kind == DIM_BAD) return 0;
-  unsigned x = dim_depth(d->pair.a), y = dim_depth(d->pair.b);
-  return 1 + (x > y ? x : y);
 }
 
 /* Polynomial long division; NULL unless b divides a exactly. */

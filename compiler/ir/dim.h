@@ -28,6 +28,7 @@ typedef struct DimTerm {
 struct Dim {
   DimKind kind;
   uint32_t id; /* creation order in its context */
+  uint32_t depth, size; /* of the expression as a tree, bounded: walks over it need no care */
   int64_t lo, hi; /* range, saturated to the int64 limits */
   union {
     int64_t value; /* DIM_CONST */

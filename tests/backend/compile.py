@@ -128,6 +128,21 @@ def check_repeats(work):
             failures.append(f"{p.name} differs between two runs")
 
 
+def check_small_targets(folder):
+    """32-bit machines without a C library: no warning, nothing undefined but the arithmetic helpers of the compiler."""
+    for target in ("armv7m-none-eabi", "riscv32-none-elf", "i386-none-elf") if "clang" in COMPILERS else ():
+        o = folder / f"{target}.o"
+        run("clang", f"--target={target}", "-ffreestanding", "-isystem", HERE / "freestanding", *STRICT, "-O1", "-I", folder,
+            "-c", folder / "m.c", "-o", o)
+
+
+def check_sharing(work):
+    """Two copies of the same shape: one function, two calls."""
+    text = (make(work / "sharing", "hostile") / "m.c").read_text()
+    if (text.count("static void step_"), text.count("  CN_STEP(")) != (2, 3):
+        failures.append("equal steps do not share one function")
+
+
 def check_fixed_set(work):
     """A folder made twice over holds the fixed set only."""
     folder = make(make(work / "twice", "static"), "dynamic")
@@ -150,6 +165,8 @@ def main():
         check_modes_agree(work)
         check_repeats(work)
         check_fixed_set(work)
+        check_sharing(work)
+        check_small_targets(make(work / "small", "dynamic"))
     for f in failures:
         print(f)
     print(f"{len(failures)} failures")
