@@ -105,23 +105,78 @@ Value *build_emit(Builder *b, Op op, Value *const *in, size_t n, Type t, const v
 }
 
 /* ---- broadcasting ---- */
-/* One axis of two shapes. Where it is unknown whether a size is 1, the sizes are taken as equal, and checked at run time. */
-static const Dim *broadcast_dim(Builder *b, const Dim *x, const Dim *y) {
+typedef struct SymbolPair { const Dim *wanted, *other; bool found; } SymbolPair;
+
+static void find_symbol(void *user, const Dim *symbol) {
+  SymbolPair *p = user;
+  p->found |= symbol == p->wanted;
+}
+
+static void find_each_symbol(void *user, const Dim *symbol) {
+  SymbolPair *p = user, inner = {.wanted = symbol};
+  dim_each_symbol(p->other, find_symbol, &inner);
+  p->found |= inner.found;
+}
+
+static bool share_symbols(const Dim *x, const Dim *y) {
+  SymbolPair p = {.other = y};
+  dim_each_symbol(x, find_each_symbol, &p);
+  return p.found;
+}
+
+static bool may_be_one(const Dim *d) { return d->lo <= 1 && d->hi >= 1; }
+
+/* Whether run time must tell if d, unlike the result's size, is 1. Sizes made of the same symbols are taken as equal
+ * (and checked), since that is what the model's author meant: floor(2n / 2) against n. */
+static bool broadcasts_at_run_time(Builder *b, const Dim *d, const Dim *out) {
+  return d->kind != DIM_CONST && may_be_one(d) && dim_eq(b->ir->dims, d, out) != 1 && (out->kind == DIM_MAX || !share_symbols(d, out));
+}
+
+const Dim *build_broadcast_dim(Builder *b, const Dim *x, const Dim *y) {
   if (x == y || dim_is(y, 1)) return x;
-  if (dim_is(x, 1)) return y;
+  if (dim_is(x, 1) || dim_is_bad(y)) return y;
   if (dim_is_bad(x)) return x;
-  if (dim_is_bad(y)) return y;
-  if (!ir_require_eq(b->ir, x, y)) return NULL;
+  if (dim_eq(b->ir->dims, x, y) == 0 && !may_be_one(x) && !may_be_one(y)) return NULL;
+  if (x->kind != DIM_CONST && y->kind != DIM_CONST && may_be_one(x) && may_be_one(y) && !share_symbols(x, y)) return dim_max(b->ir->dims, x, y);
   return dim_complexity(y) < dim_complexity(x) ? y : x;
 }
 
-static void broadcast_error(Builder *b, Value *const *v, size_t n) {
+bool build_broadcast_coef(Builder *b, const Dim *d, const Dim *out, const Dim **ret) {
+  DimCtx *c = b->ir->dims;
+  *ret = dim_is(d, 1) && !dim_is(out, 1) ? c->zero : c->one;
+  if (dim_is(d, 1) || d == out || dim_is_bad(d) || dim_is_bad(out)) return true;
+  if (!broadcasts_at_run_time(b, d, out)) return ir_require_eq(b->ir, d, out);
+  /* 0 for 1, else 1; and d is 1 or the result's size */
+  *ret = dim_min(c, dim_addc(c, d, -1), c->one);
+  return ir_require_eq(b->ir, dim_mul(c, dim_addc(c, d, -1), dim_sub(c, d, out)), c->zero);
+}
+
+static bool broadcast_error(Builder *b, Value *const *v, size_t n) {
   StrBuf s = sb_new(b->ir->arena);
   for (size_t k = 0; k < n; k++) sb_printf(&s, "%s%s", k ? k + 1 == n ? " and " : ", " : "", build_shape_text(b, v[k]));
   build_error(b, DIAG_E0402, "shapes %s do not broadcast together", s.data);
+  return false;
 }
 
-bool build_broadcast(Builder *b, Value *const *v, size_t n, uint32_t *ret_rank, const Dim **ret_dims) {
+/* v as it reads at coordinates of dims, as a view where only run time tells which of its axes are 1. */
+static Value *broadcast_view(Builder *b, Value *v, uint32_t rank, const Dim *const *dims) {
+  Affine index[MAX_RANK];
+  const Dim *out[MAX_RANK];
+  bool views = false;
+  for (uint32_t i = 0; i < v->type.rank; i++) {
+    const uint32_t o = rank - v->type.rank + i;
+    const Dim **coef = build_coefs(b, v->type.rank);
+    if (!build_broadcast_coef(b, v->type.dims[i], dims[o], &coef[i])) return NULL;
+    const bool run_time = coef[i]->kind != DIM_CONST;
+    index[i] = (Affine){b->ir->dims->zero, coef};
+    out[i] = run_time ? dims[o] : v->type.dims[i];
+    if (!run_time) coef[i] = b->ir->dims->one;
+    views |= run_time;
+  }
+  return views ? build_view(b, v, v->type.rank, out, index) : v;
+}
+
+bool build_broadcast(Builder *b, Value **v, size_t n, uint32_t *ret_rank, const Dim **ret_dims) {
   uint32_t rank = 0;
   for (size_t k = 0; k < n; k++) {
     if (!v[k]) return false;
@@ -131,13 +186,16 @@ bool build_broadcast(Builder *b, Value *const *v, size_t n, uint32_t *ret_rank, 
   for (size_t k = 0; k < n; k++) {
     const Type *t = &v[k]->type;
     for (uint32_t i = 0; i < t->rank; i++) {
-      uint32_t o = rank - t->rank + i;
-      ret_dims[o] = broadcast_dim(b, ret_dims[o], t->dims[i]);
-      if (ret_dims[o]) continue;
-      broadcast_error(b, v, n);
-      return false;
+      const uint32_t o = rank - t->rank + i;
+      ret_dims[o] = build_broadcast_dim(b, ret_dims[o], t->dims[i]);
+      if (!ret_dims[o]) return broadcast_error(b, v, n);
     }
   }
   *ret_rank = rank;
+  for (size_t k = 0; k < n; k++) {
+    Value *view = broadcast_view(b, v[k], rank, ret_dims);
+    if (!view) return broadcast_error(b, v, n);
+    v[k] = view;
+  }
   return true;
 }

@@ -31,8 +31,11 @@ const Dim *const *build_read_dims(Builder *b, Value *v, const char *what, int64_
 bool build_const_ints(Builder *b, Value *v, const int64_t **ret, size_t *ret_n);
 /* Constant float scalar or vector (any float or integer type, as double). */
 bool build_const_floats(Builder *b, Value *v, const double **ret, size_t *ret_n);
-/* NumPy broadcasting of n shapes; false after an error. rets hold MAX_RANK. */
-bool build_broadcast(Builder *b, Value *const *v, size_t n, uint32_t *ret_rank, const Dim **ret_dims);
+/* The size that two sizes of an axis broadcast to; NULL when they cannot, which is not reported. */
+const Dim *build_broadcast_dim(Builder *b, const Dim *x, const Dim *y);
+/* NumPy broadcasting of n shapes; false after an error. ret_dims holds MAX_RANK. Where only run time tells whether an
+ * operand's size is 1, the operand is replaced by a view of the result's size, and that it is 1 or that size is checked. */
+bool build_broadcast(Builder *b, Value **v, size_t n, uint32_t *ret_rank, const Dim **ret_dims);
 
 /* ---- constants ---- */
 Value *build_scalar_f(Builder *b, DType t, double v);  /* rank 0 */

@@ -59,25 +59,19 @@ Value *build_expand(Builder *b, Value *x, uint32_t rank, const Dim *const *dims)
     build_error(b, DIAG_E0402, "shape %s does not expand to %s", build_shape_text(b, x), build_dims_text(b, dims, rank));
     return NULL;
   }
-  const Dim *out[MAX_RANK];
   Affine index[MAX_RANK];
   bool same = x->type.rank == rank;
-  for (uint32_t o = 0; o < rank; o++) out[o] = dims[o];
   for (uint32_t i = 0; i < x->type.rank; i++) {
     const uint32_t o = rank - x->type.rank + i;
-    const Dim *d = x->type.dims[i];
-    if (dim_is(d, 1) && !dim_is(dims[o], 1)) {
-      index[i] = build_affine_const(b, rank, b->ir->dims->zero);
-      same = false;
-      continue;
-    }
-    if (d != dims[o] && !ir_require_eq(b->ir, d, dims[o])) {
+    const Dim **coef = build_coefs(b, rank);
+    if (!build_broadcast_coef(b, x->type.dims[i], dims[o], &coef[o])) {
       build_error(b, DIAG_E0402, "shape %s does not expand to %s", build_shape_text(b, x), build_dims_text(b, dims, rank));
       return NULL;
     }
-    index[i] = build_affine_coord(b, rank, o);
+    same &= dim_is(coef[o], 1);
+    index[i] = (Affine){b->ir->dims->zero, coef};
   }
-  return same ? x : build_view(b, x, rank, out, index);
+  return same ? x : build_view(b, x, rank, dims, index);
 }
 
 Value *build_slice(Builder *b, Value *x, uint32_t axis, const Dim *start, const Dim *count, const Dim *step) {

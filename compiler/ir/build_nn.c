@@ -112,12 +112,9 @@ Value *build_softmax(Builder *b, Value *x, uint32_t axis, bool log) {
 /* Scale and bias must broadcast to x without enlarging it. */
 static bool norm_operand(Builder *b, Value *x, Value *v, const char *what) {
   if (!v) return true;
-  Value *const both[] = {x, v};
-  uint32_t rank;
-  const Dim *dims[MAX_RANK];
-  if (!build_broadcast(b, both, 2, &rank, dims)) return false;
-  bool fits = rank == x->type.rank;
-  for (uint32_t i = 0; fits && i < rank; i++) fits = dim_eq(b->ir->dims, dims[i], x->type.dims[i]) != 0;
+  bool fits = v->type.rank <= x->type.rank;
+  for (uint32_t i = 0; fits && i < v->type.rank; i++)
+    fits = dim_is(v->type.dims[i], 1) || ir_require_eq(b->ir, v->type.dims[i], x->type.dims[x->type.rank - v->type.rank + i]);
   if (!fits) build_error(b, DIAG_E0402, "%s %s does not fit input %s", what, build_shape_text(b, v), build_shape_text(b, x));
   return fits;
 }

@@ -13,7 +13,8 @@ static Value *emit_pointwise(Builder *b, Expr e, Value *const *in, size_t n, Typ
 Value *build_expr(Builder *b, Expr e, Value *const *in, size_t n, int rank, const Dim *const *dims) {
   const Dim *d[MAX_RANK];
   uint32_t r = 0;
-  if (!build_broadcast(b, in, n, &r, d)) return NULL;
+  Value **v = arena_dup(b->ir->arena, in, n * sizeof *in);
+  if (!build_broadcast(b, v, n, &r, d)) return NULL;
   if (rank >= 0) {
     if (r > (uint32_t)rank) {
       build_error(b, DIAG_E0402, "rank %u does not broadcast to rank %d", r, rank);
@@ -28,7 +29,7 @@ Value *build_expr(Builder *b, Expr e, Value *const *in, size_t n, int rank, cons
   }
   Type t;
   if (!build_type(b, expr_type(&e), r, d, &t)) return NULL;
-  return emit_pointwise(b, e, in, n, t);
+  return emit_pointwise(b, e, v, n, t);
 }
 
 static bool fn_takes(Builder *b, ScalarFn fn, DType t) {

@@ -90,7 +90,11 @@ static Value *mask_bias(OpContext *c, Value *mask, const Dim *keys, DType t) {
   if (!mask) return NULL;
   const uint32_t rank = mask->type.rank;
   const bool boolean = mask->type.dtype == DT_b1;
-  if (rank && dim_eq(op_dims(c), mask->type.dims[rank - 1], keys) != 1) {
+  if (rank == 0) {
+    (void)op_fail(c, DIAG_E0402, "the mask has no dimensions");
+    return NULL;
+  }
+  if (dim_eq(op_dims(c), mask->type.dims[rank - 1], keys) != 1) {
     const Dim *lo[MAX_RANK], *hi[MAX_RANK];
     for (uint32_t i = 0; i < rank; i++) lo[i] = hi[i] = op_dims(c)->zero;
     hi[rank - 1] = dim_sub(op_dims(c), keys, mask->type.dims[rank - 1]);
@@ -171,9 +175,10 @@ bool import_attention(OpContext *c) {
   const Visibility sight = {op_int(c, "is_causal", 0) != 0, op_int(c, "left_window_size", -1), op_int(c, "right_window_size", -1),
                             op_in(c, 4) ? op_dim(c, 4, 2) : op_dims(c)->zero, op_in(c, 6)};
   Value *mask = mask_bias(c, op_in(c, 3), k->type.dims[2], t);
+  if (op_in(c, 3) && !mask) return false;
   Value *bias = plus(c, mask, bias_of(c, visible(c, &sight, q->type.dims[2], k->type.dims[2]), t));
   Value *scores = plus(c, attention_scores(c, q, k, mode), bias);
-  if (!scores || (op_in(c, 3) && !mask)) return false;
+  if (!scores) return false;
   const Dim *const want[] = {q->type.dims[0], q->type.dims[1], q->type.dims[2], k->type.dims[2]};
   scores = build_expand(b, scores, 4, want); /* the mask must not enlarge them */
   if (mode == 2 && op_wants(c, 3)) c->out[3] = scores;

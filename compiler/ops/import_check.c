@@ -81,6 +81,9 @@ static bool check_types(OpContext *c, const Slot *slots, size_t n_slots) {
   bool ok = true;
   for (size_t k = 0; k < c->n_in; k++) {
     const Slot *s = &slots[k < n_slots ? k : n_slots - 1];
+    const bool variadic = s->mark == '*' || s->mark == '+', lower = s->variable.ptr[0] >= 'a' && s->variable.ptr[0] <= 'z';
+    if (!c->in[k] && variadic && !lower) ok = op_fail(c, DIAG_E0305, "input %zu is left out, and it is required", k);
+    if (c->in[k] && c->in[k]->type.kind != TYPE_TENSOR && !lower) ok = op_fail(c, DIAG_E0401, "input %zu is no tensor", k);
     if (!c->in[k] || c->in[k]->type.kind != TYPE_TENSOR) continue;
     DType t = c->in[k]->type.dtype;
     if (!(variable_set(c->row->types, s->variable) >> t & 1)) ok = op_fail(c, DIAG_E0401, "input %zu has element type %s, which %s does not take", k, dtype_name(t), c->row->type);

@@ -184,6 +184,8 @@ bool import_qlinear_concat(OpContext *c) {
   Builder *b = &c->b;
   uint32_t axis;
   const size_t n = c->n_in < 5 ? 0 : (c->n_in - 2) / 3;
+  for (size_t k = 0; k < c->n_in; k++)
+    if (!op_in(c, k) || op_in(c, k)->type.kind != TYPE_TENSOR) return op_fail(c, DIAG_E0305, "input %zu is missing", k);
   if (n == 0 || c->n_in != 2 + 3 * n) return op_fail(c, DIAG_E0305, "%zu inputs are not triples of tensor, scale, zero point", c->n_in);
   if (!op_axis_attr(c, "axis", 0, op_rank(c, 2), &axis)) return false;
   Value **parts = NEW_ARRAY(op_arena(c), Value *, n);

@@ -196,7 +196,8 @@ bool import_expand(OpContext *c) {
     const Dim *mine = back <= x->type.rank ? x->type.dims[x->type.rank - back] : op_dims(c)->one;
     const Dim *theirs = back <= n ? want[n - back] : op_dims(c)->one;
     if (theirs->hi < 0) return op_fail(c, DIAG_E0403, "the shape holds %lld", (long long)theirs->hi);
-    dims[o] = dim_is(theirs, 1) ? mine : theirs;
+    dims[o] = build_broadcast_dim(b, mine, theirs);
+    if (!dims[o]) return op_fail(c, DIAG_E0402, "shape %s does not expand to %s", op_shape(c, 0), build_dims_text(b, want, (uint32_t)n));
   }
   return op_give(c, 0, build_expand(b, x, rank, dims));
 }

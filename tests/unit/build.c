@@ -58,9 +58,22 @@ static void broadcasts_symbols(void **state) {
   Value *v = build_fn2(&f->b, SC_add, input(f, DT_f32, 3, a), input(f, DT_f32, 2, b));
   assert_shape(f, v, "[n, 5, 3]");
   assert_int_equal(f->b.ir->n_checks, 0);
-  const Dim *const c[] = {f->n}, *const d[] = {f->m};
-  assert_shape(f, build_fn2(&f->b, SC_add, input(f, DT_f32, 1, c), input(f, DT_f32, 1, d)), "[n]");
-  assert_int_equal(f->b.ir->n_checks, 1);
+}
+
+/* n against m: either may be 1, which only run time tells. n against a size made of n: taken as equal, and checked. */
+static void broadcasts_at_run_time(void **state) {
+  Fixture *f = *state;
+  DimCtx *c = f->b.ir->dims;
+  const Dim *const x[] = {f->n}, *const y[] = {f->m}, *const z[] = {dim_min(c, f->n, k(f, 9))}, *const four[] = {k(f, 4)};
+  Value *v = build_fn2(&f->b, SC_add, input(f, DT_f32, 1, x), input(f, DT_f32, 1, y));
+  assert_shape(f, v, "[max(n, m)]");
+  assert_int_equal(v->def->in[0]->def->op, OP_VIEW);
+  assert_int_equal(f->b.ir->n_checks, 2);
+  v = build_fn2(&f->b, SC_add, input(f, DT_f32, 1, x), input(f, DT_f32, 1, z));
+  assert_shape(f, v, "[n]");
+  assert_null(v->def->in[0]->def);
+  assert_int_equal(f->b.ir->n_checks, 3);
+  assert_shape(f, build_fn2(&f->b, SC_add, input(f, DT_f32, 1, x), input(f, DT_f32, 1, four)), "[4]");
 }
 
 static void refuses_what_does_not_broadcast(void **state) {
@@ -180,6 +193,7 @@ int main(void) {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
   const struct CMUnitTest tests[] = {
       T(broadcasts_symbols),
+      T(broadcasts_at_run_time),
       T(refuses_what_does_not_broadcast),
       T(shape_arithmetic_vanishes),
       T(folds_small_constants_as_scalars_do),
