@@ -111,6 +111,14 @@ bool import_swish(OpContext *c) {
   return give(c, build_fn2(&c->b, SC_mul, x, build_fn1(&c->b, SC_sigmoid, scaled)));
 }
 
+/* Swish of the first operand, times the second: no broadcasting. */
+bool import_swiglu(OpContext *c) {
+  if (op_rank(c, 0) != op_rank(c, 1)) return op_fail(c, DIAG_E0402, "the operands' shapes differ");
+  for (uint32_t i = 0; i < op_rank(c, 0); i++)
+    if (!ir_require_eq(c->b.ir, op_dim(c, 0, i), op_dim(c, 1, i))) return op_fail(c, DIAG_E0402, "the operands' shapes differ");
+  return import_swish(c) && give(c, build_fn2(&c->b, SC_mul, c->out[0], c->in[1]));
+}
+
 bool import_shrink(OpContext *c) {
   Value *x = c->in[0], *lambd = like(c, x, (double)op_float(c, "lambd", 0.5f)), *bias = like(c, x, (double)op_float(c, "bias", 0.0f));
   Value *low = build_fn2(&c->b, SC_lt, x, build_fn1(&c->b, SC_neg, lambd)), *high = build_fn2(&c->b, SC_gt, x, lambd);
@@ -159,7 +167,7 @@ bool import_bit_shift(OpContext *c) {
 
 bool import_mod(OpContext *c) {
   bool fmod = op_int(c, "fmod", 0) != 0;
-  if (!fmod && dtype_is_float(op_dtype(c, 0))) return op_fail(c, DIAG_E0304, "fmod must be 1 for floating-point operands");
+  if (!fmod && c->version < 28 && dtype_is_float(op_dtype(c, 0))) return op_fail(c, DIAG_E0304, "fmod must be 1 for floating-point operands");
   return give(c, build_fn2(&c->b, fmod ? SC_fmod : SC_mod, c->in[0], c->in[1]));
 }
 
