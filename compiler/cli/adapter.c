@@ -295,7 +295,6 @@ static const char *const faults[] = {
     NULL,
     "it wrote beyond its workspace",
     "it wrote beyond the memory of an output",
-    "it changed an input",
     "it asked for a workspace that is not larger than the one it had",
     "it asked for a larger workspace than the header says",
     "it asked for more room in its outputs without saying how much",
