@@ -56,7 +56,7 @@ struct Cli {
   int interrupted;         /* the signal that asked castnet to end; 0: none */
 };
 
-/* ---- options.c ---- */
+/* ---- options.c: the tables above, and what was typed ---- */
 /* argv without the program's name. False after E0001. */
 bool options_parse(Cli *c, int argc, char **argv);
 bool options_has(const Cli *c, OptionId id);

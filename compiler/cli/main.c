@@ -6,12 +6,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-const CommandRow command_rows[CMD_COUNT] = {
-#define COMMAND(word, operands, summary, text) {#word, operands, summary, text, cmd_##word},
-#include "cli/commands.def"
-#undef COMMAND
-};
-
 static CommandId find_command(const char *word) {
   size_t i = 0;
   while (i < CMD_COUNT && strcmp(command_rows[i].word, word) != 0) i++;

@@ -9,6 +9,12 @@ const OptionRow option_rows[OPT_COUNT] = {
 #undef OPTION
 };
 
+const CommandRow command_rows[CMD_COUNT] = {
+#define COMMAND(word, operands, summary, text) {#word, operands, summary, text, cmd_##word},
+#include "cli/commands.def"
+#undef COMMAND
+};
+
 bool usage_error(Cli *c, const char *fmt, ...) {
   va_list ap;
   va_start(ap, fmt);
