@@ -3,7 +3,7 @@
 #include "backend/emit_expr.h"
 #include "backend/emit_steps.h"
 
-enum { LANES = 16, STRIP = 64 };
+enum { LANES = 16, STRIP = 64, BLOCK = 2048 };
 
 typedef struct NestPrinter {
   EmitCtx *c;
@@ -122,36 +122,59 @@ static void lane_loop(NestPrinter *p, ExprPrinter *e, const char *count, unsigne
   sb_printf(b, ";\n%*s}\n", (int)indent, "");
 }
 
-/* The innermost axis is reduced: LANES partial results, joined by halving. */
+/* Runs of the innermost axis: lanes of the whole run, then the rest. `from` and `to` are texts of its bounds. */
+static void lane_runs(NestPrinter *p, ExprPrinter *e, uint32_t last, const char *from, const char *to, int rest, unsigned indent) {
+  StrBuf *b = p->b;
+  sb_printf(b, "%*s%s i%u = %s;\n", (int)indent, "", index_type(p), last, from);
+  sb_printf(b, "%*sfor (; i%u + %d <= %s; i%u += %d) {\n", (int)indent, "", last, LANES, to, last, LANES);
+  lane_loop(p, e, "16", indent + 2);
+  close_loop(p, indent);
+  if (rest == 0) return;
+  Str count = rest > 0 ? arena_printf(p->c->arena, "%d", rest) : arena_printf(p->c->arena, "(int)(%s - i%u)", to, last);
+  lane_loop(p, e, count.ptr, indent);
+}
+
+static void declare_lanes(NestPrinter *p, const char *name, unsigned indent) {
+  Str zero = expr_const_text(p->c, p->n->acc, reduce_identity(p->n->reduce, p->n->acc));
+  sb_printf(p->b, "%*s%s %s[%d];\n", (int)indent, "", expr_register_ctype(p->n->acc), name, LANES);
+  sb_printf(p->b, "%*sfor (int l = 0; l < %d; l++) %s[l] = %.*s;\n", (int)indent, "", LANES, name, STR_ARG(zero));
+}
+
+/* The innermost axis is reduced: LANES partial results, joined by halving. Long float sums are made of blocks, so that the
+ * rounding errors of a sum grow with its blocks' number and length, not with their product. */
 static void reduce_lanes(NestPrinter *p) {
   const Nest *n = p->n;
   StrBuf *b = p->b, size = sb_new(p->c->arena);
   uint32_t last = n->n_axes - 1;
+  int64_t extent = 0;
+  bool known = dim_is_const(n->extent[last], &extent);
+  bool blocks = n->reduce == REDUCE_SUM && dtype_is_float(n->acc) && (!known || extent > BLOCK || n->n_reduce > 1);
+  const char *total = blocks ? "sum" : "acc";
   emit_dim(p->c, &size, n->extent[last]);
   p->coords[last] = arena_printf(p->c->arena, "(i%u + l)", last);
   ExprPrinter e = map_printer(p);
   expr_print_depth(&e, b, 0, 2);
   unsigned indent = open_loops(p, &e, 0, p->outer, 2);
-  Str zero = expr_const_text(p->c, n->acc, reduce_identity(n->reduce, n->acc));
-  sb_printf(b, "%*s%s acc[%d];\n", (int)indent, "", expr_register_ctype(n->acc), LANES);
-  sb_printf(b, "%*sfor (int l = 0; l < %d; l++) acc[l] = %.*s;\n", (int)indent, "", LANES, STR_ARG(zero));
+  declare_lanes(p, total, indent);
   unsigned inner = open_loops(p, &e, p->outer, last, indent);
-  int64_t extent;
-  bool known = dim_is_const(n->extent[last], &extent);
-  sb_printf(b, "%*s%s i%u = 0;\n", (int)inner, "", index_type(p), last);
-  sb_printf(b, "%*sfor (; i%u + %d <= %s; i%u += %d) {\n", (int)inner, "", last, LANES, size.data, last, LANES);
-  lane_loop(p, &e, "16", inner + 2);
-  close_loop(p, inner);
-  if (!known || extent % LANES) {
-    Str rest = known ? arena_printf(p->c->arena, "%d", (int)(extent % LANES))
-                     : arena_printf(p->c->arena, "(int)(%s - i%u)", size.data, last);
-    lane_loop(p, &e, rest.ptr, inner);
+  if (blocks) {
+    sb_printf(b, "%*sfor (%s b = 0; b < %s; b += %d) {\n", (int)inner, "", index_type(p), size.data, BLOCK);
+    sb_printf(b, "%*sconst %s end = %s - b < %d ? %s : b + %d;\n", (int)inner + 2, "", index_type(p), size.data, BLOCK, size.data, BLOCK);
+    declare_lanes(p, "acc", inner + 2);
+    lane_runs(p, &e, last, "b", "end", known && extent % LANES == 0 ? 0 : -1, inner + 2);
+    sb_printf(b, "%*sfor (int l = 0; l < %d; l++) sum[l] = ", (int)inner + 2, "", LANES);
+    sb_str(b, combine(p, STR("sum[l]"), STR("acc[l]")));
+    sb_puts(b, ";\n");
+    close_loop(p, inner);
+  } else {
+    lane_runs(p, &e, last, "0", size.data, known ? (int)(extent % LANES) : -1, inner);
   }
   (void)close_loops(p, n->n_reduce - 1, inner);
-  sb_printf(b, "%*sfor (int h = %d; h > 0; h /= 2) {\n%*sfor (int l = 0; l < h; l++) acc[l] = ", (int)indent, "", LANES / 2, (int)indent + 2, "");
-  sb_str(b, combine(p, STR("acc[l]"), STR("acc[l + h]")));
+  Str low = arena_printf(p->c->arena, "%s[l]", total), high = arena_printf(p->c->arena, "%s[l + h]", total);
+  sb_printf(b, "%*sfor (int h = %d; h > 0; h /= 2) {\n%*sfor (int l = 0; l < h; l++) %s = ", (int)indent, "", LANES / 2, (int)indent + 2, "", low.ptr);
+  sb_str(b, combine(p, low, high));
   sb_printf(b, ";\n%*s}\n", (int)indent, "");
-  finish(p, STR("acc[0]"), p->coords, indent);
+  finish(p, arena_printf(p->c->arena, "%s[0]", total), p->coords, indent);
   (void)close_loops(p, p->outer, indent);
   p->may_fail |= e.may_fail;
 }

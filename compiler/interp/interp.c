@@ -1,6 +1,18 @@
 #include "interp/interp_private.h"
 
-InterpStatus interp_dim(Interp *in, const Dim *d, int64_t *ret) { return dim_eval(d, in->symbols, ret) ? INTERP_OK : INTERP_ERR_DIM; }
+typedef struct Unbound { const Interp *in; bool any; } Unbound;
+
+static void see_symbol(void *user, const Dim *symbol) {
+  Unbound *u = user;
+  u->any = u->any || !u->in->bound[symbol->symbol.index];
+}
+
+InterpStatus interp_dim(Interp *in, const Dim *d, int64_t *ret) {
+  if (d->kind == DIM_CONST) return *ret = d->value, INTERP_OK;
+  Unbound u = {in, false};
+  dim_each_symbol(d, see_symbol, &u);
+  return !u.any && dim_eval(d, in->symbols, ret) ? INTERP_OK : INTERP_ERR_DIM;
+}
 
 static size_t element_size(DType t) { return dtype_rows[t].kind == KIND_X ? sizeof(Str) : dtype_host_size(t); }
 
@@ -48,7 +60,7 @@ static InterpStatus bind_inputs(Interp *in, const HostTensor *inputs) {
       for (uint32_t a = 0; a < t->rank; a++) {
         const Dim *d = t->dims[a];
         int64_t v = inputs[i].dims[a], want;
-        if (pass == 0 && d->kind == DIM_SYMBOL) in->symbols[d->symbol.index] = v;
+        if (pass == 0 && d->kind == DIM_SYMBOL) in->symbols[d->symbol.index] = v, in->bound[d->symbol.index] = true;
         if (pass == 1 && (interp_dim(in, d, &want) != INTERP_OK || want != v)) return INTERP_ERR_DIM;
       }
       in->data[t->buffer] = inputs[i].data;
@@ -70,6 +82,7 @@ InterpStatus interp_run(Arena *a, const Program *p, const HostTensor *inputs, Ho
   in->p = p;
   in->budget = budget;
   in->symbols = NEW_ARRAY(a, int64_t, p->dims->symbols.n);
+  in->bound = NEW_ARRAY(a, bool, p->dims->symbols.n);
   in->data = NEW_ARRAY(a, unsigned char *, p->buffers.n);
   InterpStatus st = bind_inputs(in, inputs);
   for (size_t i = 0; i < p->main.steps.n && st == INTERP_OK; i++) st = run_step(in, &p->main.steps.data[i]);

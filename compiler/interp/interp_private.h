@@ -10,6 +10,7 @@ typedef struct Interp {
   Arena *a;
   const Program *p;
   int64_t *symbols;     /* by symbol index */
+  bool *bound;          /* which of them have a value */
   unsigned char **data; /* by buffer; NULL until written */
   uint64_t budget, spent;
 } Interp;

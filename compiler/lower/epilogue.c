@@ -20,7 +20,7 @@ static bool ready_before(const Lower *l, const Virt *v, int32_t step, uint32_t s
 
 static bool fusable(Lower *l, const Node *n, const Virt *const *operands, uint32_t k) {
   const Type *type = &n->out[0]->type;
-  uint32_t t = virt_plain_tensor(l->p, operands[k]);
+  uint32_t t = virt_plain_tensor(l->p, operands[k], &n->out[0]->type);
   if (t == NO_TENSOR || l->slots[n->in[k]->id].uses != 1 || l->step_of.data[t] < 0) return false;
   const PTensor *pt = &l->p->tensors.data[t];
   if (l->p->buffers.data[pt->buffer].kind != BUF_ARENA || pt->rank != type->rank || pt->dtype != type->dtype) return false;
@@ -68,7 +68,7 @@ bool lower_try_epilogue(Lower *l, const Node *n, const Virt *const *operands) {
   uint32_t k = 0;
   while (k < n->n_in && !fusable(l, n, operands, k)) k++;
   if (k == n->n_in) return false;
-  uint32_t stored = virt_plain_tensor(l->p, operands[k]);
+  uint32_t stored = virt_plain_tensor(l->p, operands[k], &n->out[0]->type);
   int32_t at = l->step_of.data[stored];
   Step *s = &l->p->main.steps.data[at];
   Epilogue grown, *e = epilogue_of(s);

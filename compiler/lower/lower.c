@@ -125,14 +125,14 @@ void lower_store(Lower *l, const Virt *v, uint32_t rank, const Dim *const *dims,
 
 void lower_materialise(Lower *l, const Value *v, DiagPlace src) {
   const Virt *virt = lower_virt(l, v);
-  if (virt_plain_tensor(l->p, virt) != NO_TENSOR) return;
+  if (virt_plain_tensor(l->p, virt, &v->type) != NO_TENSOR) return;
   uint32_t t = lower_result(l, v);
   lower_store(l, virt, v->type.rank, v->type.dims, t, src);
 }
 
 uint32_t lower_dense(Lower *l, const Value *v, DiagPlace src) {
   if (!v) return NO_TENSOR;
-  uint32_t t = virt_plain_tensor(l->p, lower_virt(l, v));
+  uint32_t t = virt_plain_tensor(l->p, lower_virt(l, v), &v->type);
   if (t != NO_TENSOR && ptensor_is_contiguous(l->p->dims, &l->p->tensors.data[t])) return t;
   const Virt *virt = lower_virt(l, v);
   t = lower_result(l, v);
@@ -144,7 +144,7 @@ uint32_t lower_window(Lower *l, const Value *v, DiagPlace src) {
   const Virt *virt = lower_virt(l, v);
   uint32_t base = virt_window_tensor(virt);
   if (base == NO_TENSOR) return lower_dense(l, v, src);
-  if (virt_plain_tensor(l->p, virt) != NO_TENSOR) return base;
+  if (virt_plain_tensor(l->p, virt, &v->type) != NO_TENSOR) return base;
   Access acc = virt_access(l->p, &virt->loads[0], v->type.rank);
   PTensor t = l->p->tensors.data[base];
   t.offset = dim_add(l->p->dims, t.offset, acc.offset);
@@ -194,7 +194,7 @@ static void lower_outputs(Lower *l, const Graph *g) {
     const Str name = i < g->output_names.n ? g->output_names.data[i] : v->name;
     const Virt *virt = lower_virt(l, v);
     if (!virt) continue;
-    uint32_t t = virt_plain_tensor(l->p, virt);
+    uint32_t t = virt_plain_tensor(l->p, virt, &v->type);
     const Buffer *b = t == NO_TENSOR ? NULL : &l->p->buffers.data[l->p->tensors.data[t].buffer];
     if (!b || b->kind != BUF_OUTPUT || b->index != i || !ptensor_is_contiguous(l->p->dims, &l->p->tensors.data[t])) {
       t = dense_tensor(l, v->type.dtype, v->type.rank, v->type.dims,

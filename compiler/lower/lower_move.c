@@ -154,7 +154,7 @@ bool lower_gather(Lower *l, const Node *n) {
   uint32_t rank = out->type.rank, table;
   for (uint32_t k = 1; k < n->n_in; k++)
     if (virt_cost(lower_virt(l, n->in[k])) > 8) lower_materialise(l, n->in[k], n->src);
-  table = virt_plain_tensor(l->p, lower_virt(l, data));
+  table = virt_plain_tensor(l->p, lower_virt(l, data), &data->type);
   if (table == NO_TENSOR) table = lower_dense(l, data, n->src);
   Virt v = {.rank = rank};
   int32_t *indirect = NEW_ARRAY(l->a, int32_t, data->type.rank);

@@ -110,7 +110,7 @@ static bool reshape_loads(Lower *l, const Virt *v, const Type *in, const Type *o
     Virt one = {.n_loads = 1, .rank = in->rank};
     (void)expr_input(l->a, &one.expr, 0, t->dtype);
     one.loads[0] = v->loads[k];
-    if (t->rank != in->rank || virt_plain_tensor(l->p, &one) == NO_TENSOR || !ptensor_is_contiguous(l->p->dims, t)) return false;
+    if (t->rank != in->rank || virt_plain_tensor(l->p, &one, in) == NO_TENSOR || !ptensor_is_contiguous(l->p->dims, t)) return false;
     if (t->rank && memcmp(t->dims, in->dims, t->rank * sizeof *t->dims) != 0) return false;
     Virt plain = virt_of_tensor(l->p, reshaped_tensor(l, v->loads[k].tensor, out));
     r.loads[k] = plain.loads[0];
@@ -128,7 +128,7 @@ bool lower_reshape(Lower *l, const Node *n) {
     r = virt_of_tensor(l->p, reshaped_tensor(l, dense, &y->type));
   }
   /* a stored value whose only reader is this graph output may lie in the output at once */
-  uint32_t t = virt_plain_tensor(l->p, &r);
+  uint32_t t = virt_plain_tensor(l->p, &r, &y->type);
   Buffer *b = t == NO_TENSOR ? NULL : &l->p->buffers.data[l->p->tensors.data[t].buffer];
   if (b && b->kind == BUF_ARENA && l->slots[y->id].output >= 0 && dim_eq(l->p->dims, b->n, type_count(l->ir, &y->type)) == 1) {
     b->kind = BUF_OUTPUT;

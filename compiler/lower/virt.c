@@ -25,11 +25,11 @@ uint32_t virt_window_tensor(const Virt *v) {
   return v->loads[0].tensor;
 }
 
-uint32_t virt_plain_tensor(const Program *p, const Virt *v) {
+uint32_t virt_plain_tensor(const Program *p, const Virt *v, const Type *type) {
   uint32_t t = virt_window_tensor(v);
   if (t == NO_TENSOR) return NO_TENSOR;
   uint32_t rank = p->tensors.data[t].rank;
-  if (v->rank != rank) return NO_TENSOR;
+  if (type->rank != rank || (rank && memcmp(type->dims, p->tensors.data[t].dims, rank * sizeof *type->dims) != 0)) return NO_TENSOR;
   for (uint32_t a = 0; a < rank; a++) {
     const Affine *f = &v->loads[0].index[a];
     if (!dim_is(f->offset, 0)) return NO_TENSOR;

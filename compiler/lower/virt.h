@@ -22,8 +22,8 @@ typedef struct Virt {
 } Virt;
 
 Virt virt_of_tensor(Program *p, uint32_t tensor);
-/* The only load's tensor if v is exactly that tensor, element for element; else NO_TENSOR. */
-uint32_t virt_plain_tensor(const Program *p, const Virt *v);
+/* The only load's tensor if v, a value of that type, is exactly the tensor, element for element; else NO_TENSOR. */
+uint32_t virt_plain_tensor(const Program *p, const Virt *v, const Type *type);
 /* The only load's tensor if v is an affine window into it without arithmetic; else NO_TENSOR. */
 uint32_t virt_window_tensor(const Virt *v);
 /* v seen through a view: coordinate a of v is index[a] over `rank` new axes. */
