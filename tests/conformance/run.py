@@ -38,7 +38,7 @@ class Suite:
         self.options = options
         self.castnet = harness.castnet_path(options.castnet)
         self.random = {name: outputs.split() for name, outputs in harness.read_list(RANDOM).items()}
-        self.common = ["--cc", options.cc, "--json"]
+        self.common = ["--cc", options.cc, "--json", "--timeout", max(1, options.timeout // 3)]  # of the generated code
         if options.target:
             self.common += ["--target", options.target]
         if options.sanitize:
@@ -76,7 +76,7 @@ class Suite:
         with tempfile.NamedTemporaryFile("w", suffix=".json") as listing, tempfile.TemporaryFile() as errors:
             json.dump(rows, listing)
             listing.flush()
-            command = [str(self.castnet), "check", "--batch", listing.name, "--jobs", "1", *self.common]
+            command = [str(self.castnet), "check", "--batch", listing.name, "--jobs", "1", *map(str, self.common)]
             with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors,
                                   env=self.env, start_new_session=True) as child:
                 text = read_until_silent(child, self.options.timeout + 2 * len(chunk))
@@ -119,8 +119,13 @@ def print_by_operator(cases, results):
     harness.table(rows, ("operator", "passed", "failed"))
 
 
+def codes_of(reason):
+    """A reason without the text that differs from case to case."""
+    return reason.partition(":")[0] if reason.startswith("E") else reason
+
+
 def print_by_reason(results):
-    counts = Counter((cls, reason) for cls, reason in results.values() if cls != PASS)
+    counts = Counter((cls, codes_of(reason)) for cls, reason in results.values() if cls != PASS)
     print("by reason:")
     rows = sorted(counts.items(), key=lambda item: (item[0][0] in LISTABLE, -item[1], item[0]))
     harness.table([(n, cls, reason[:90]) for (cls, reason), n in rows], ("cases", "class", "codes and operators"))
@@ -142,7 +147,7 @@ def judge(results, expected):
 def update(results, expected, allow_growth):
     """Rewrite the list from what was run now; cases that were not run keep their line."""
     kept = {name: reason for name, reason in expected.items() if name not in results}
-    kept.update({name: f"{cls} {reason}".strip() for name, (cls, reason) in results.items() if cls in LISTABLE})
+    kept.update({name: f"{cls} {codes_of(reason)}" for name, (cls, reason) in results.items() if cls in LISTABLE})
     grown = sorted(set(kept) - set(expected))
     if grown and EXPECTED.exists() and not allow_growth:
         print(f"not rewritten: {len(grown)} cases would be new in the list (--allow-growth), first: {grown[0]}")
@@ -162,7 +167,7 @@ def parse():
     parser.add_argument("--every", type=int, default=1, help="only every N-th case: a fixed shard (without --filter)")
     parser.add_argument("--offset", type=int, default=0, help="first case of the shard")
     parser.add_argument("--sanitize", action="store_true", help="castnet, and generated code, built with ASan and UBSan")
-    parser.add_argument("--timeout", type=float, default=60, help="seconds a case")
+    parser.add_argument("--timeout", type=int, default=60, help="seconds a case")
     parser.add_argument("--results", type=Path, help="write {case: {class, reason}} here as JSON")
     parser.add_argument("--update", action="store_true", help=f"rewrite {EXPECTED.name} from this run")
     parser.add_argument("--allow-growth", action="store_true")

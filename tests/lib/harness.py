@@ -90,7 +90,8 @@ def read_all(file):
 
 
 def classify_record(record):
-    """(class, reason) of one JSON object of `castnet check`."""
+    """(class, reason) of one JSON object of `castnet check`; what the first diagnostic says follows a colon, unless the
+    model is merely not supported."""
     rows = record.get("diagnostics", [])
     codes = {row.get("code", "") for row in rows}
     ops = sorted({operator_name(row) for row in rows if row.get("code") in UNSUPPORTED} - {""})
@@ -98,8 +99,12 @@ def classify_record(record):
     verdict = record.get("verdict")
     if verdict == "pass":
         return PASS, ""
+    if verdict == "refused" and codes and codes <= UNSUPPORTED:
+        return REFUSED, reason
+    telling = next((row for row in rows if row.get("code") not in UNSUPPORTED), {})
+    reason += f": {telling.get('text', '')}"[:300] if telling else ""
     if verdict == "refused":
-        return (REFUSED if codes and codes <= UNSUPPORTED else MISJUDGED), reason
+        return MISJUDGED, reason
     if verdict == "differs":
         return DIFFERS, reason
     if verdict == "failed":
