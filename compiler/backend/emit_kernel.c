@@ -2,6 +2,7 @@
 #include "backend/emit_kernel.h"
 
 #include "lower/scratch.h"
+#include "lower/window.h"
 
 /* ---- the function around a kernel --------------------------------------------------------------------------------------------- */
 KernelPrinter kernel_printer(EmitCtx *c, const Step *s) {
@@ -217,7 +218,8 @@ bool emit_conv(EmitCtx *c, const Step *s) {
   bool has_bias = s->in[2] != NO_TENSOR;
   Registers r = find_registers(c, &v->epilogue, y, 1, has_bias);
   print_registers(&k, &r, s->in[2], true);
-  sb_printf(&k.body, "  %s(&a, %s, 0, %s_tasks(&a));\n", kernel, scratch, kernel);
+  const char *driver = v->depthwise ? window_driver(kernel, &w) : v->direct ? "cn_conv_f32_direct" : kernel;
+  sb_printf(&k.body, "  %s(&a, %s, 0, %s_tasks(&a));\n", driver, scratch, v->direct ? driver : kernel);
   kernel_finish(&k);
   return print_rest(c, s, &v->epilogue, r.done);
 }
@@ -242,7 +244,7 @@ bool emit_pool(EmitCtx *c, const Step *s) {
   }
   sb_printf(&k.body, "  a.in = %s;\n  a.out = y;\n", in.ptr);
   if (attr->kind == POOL_AVERAGE) sb_printf(&k.body, "  a.flags = CN_POOL_AVERAGE%s;\n", attr->count_include_pad ? " | CN_POOL_INCLUDE_PAD" : "");
-  sb_puts(&k.body, "  cn_pool_f32(&a, scratch, 0, cn_pool_f32_tasks(&a));\n");
+  sb_printf(&k.body, "  %s(&a, scratch, 0, cn_pool_f32_tasks(&a));\n", window_driver("cn_pool_f32", &w));
   kernel_finish(&k);
   return true;
 }

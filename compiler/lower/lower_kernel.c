@@ -1,6 +1,7 @@
 /* Steps that are kernels: products, convolution, pooling, composites and runtime functions. */
 #include "lower/lower_private.h"
 #include "lower/scratch.h"
+#include "lower/window.h"
 
 #include "kernels/pack.h"
 
@@ -226,7 +227,9 @@ bool lower_conv(Lower *l, const Node *n) {
   if (s->depthwise) scratch = scratch_plane(c, l->opt->target, &win, false);
   else {
     s->pack_bytes = pack_weights(l, s, &in[1], depth);
-    scratch = dim_add(c, scratch_conv(c, l->opt->target, &win, depth), s->pack_bytes);
+    const Dim *own = window_direct(c, l->opt->target, &win, x.dims[0], s->attr.group, w.dims[1], dim_floordiv(c, w.dims[0], dim_const(c, s->attr.group)));
+    s->direct = own != NULL;
+    scratch = dim_add(c, own ? own : scratch_conv(c, l->opt->target, &win, depth), s->pack_bytes);
   }
   (void)lower_step(l, STEP_CONV, in, 5, &out, 1, s, scratch, n->src);
   return true;

@@ -127,6 +127,7 @@ typedef struct ConvStep {
   const Dim *channels;      /* input channels of a group */
   const Dim *const *kernel; /* [n_spatial] */
   bool depthwise;           /* one input channel a group, no input dilation: its own kernel, weights as they are */
+  bool direct;              /* cn_conv_f32_direct runs it */
   bool w_packed;            /* in[1] holds row panels for the target's kernel; else the step packs into scratch */
   const Dim *pack_bytes;    /* of scratch, ahead of the kernel's own */
   Epilogue epilogue;

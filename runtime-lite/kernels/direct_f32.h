@@ -9,22 +9,13 @@
 #include "kernels/conv_f32.h"
 #include "kernels/plane_f32.h"
 
-/* Floats of a band of all channels: should stay in a second-level cache. */
-#define CN_DIRECT_F32_FLOATS (4096 * CN_VF32_LANES)
-
-CN_INLINE cn_plane cn_direct_plane_f32(const cn_window *w) {
-  return cn_plane_of(w, CN_VF32_LANES, cn_max(w->c, 1), CN_DIRECT_F32_FLOATS);
-}
-
 /* Floats of scratch: the band, then an offset for each place of the depth. */
-CN_INLINE size_t cn_conv_f32_direct_scratch(const cn_window *w) {
-  return cn_direct_scratch_of(w, CN_VF32_LANES, CN_DIRECT_F32_FLOATS);
-}
+CN_INLINE size_t cn_conv_f32_direct_scratch(const cn_window *w) { return cn_direct_scratch(w, CN_VF32_LANES); }
 
 /* A band of rows of one image and group each. */
 CN_INLINE size_t cn_conv_f32_direct_tasks(const cn_conv_f32_args *a) {
   const cn_window *w = &a->window;
-  return w->images * w->groups * w->out[0] * cn_ceil_div(w->out[1], cn_direct_plane_f32(w).band);
+  return w->images * w->groups * w->out[0] * cn_ceil_div(w->out[1], cn_direct_plane(w, CN_VF32_LANES).band);
 }
 
 /* One task: a band, and where its results go. */
@@ -125,7 +116,7 @@ CN_INLINE void cn_direct_offsets_f32(const cn_window *w, const cn_plane *p, uint
 /* Tasks t0 .. t1 of cn_conv_f32_direct_tasks(a), each call with its own scratch of cn_conv_f32_direct_scratch floats. */
 CN_DRIVER void cn_conv_f32_direct(const cn_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
   const cn_window *w = &a->window;
-  const cn_plane p = cn_direct_plane_f32(w);
+  const cn_plane p = cn_direct_plane(w, CN_VF32_LANES);
   const size_t bands = cn_ceil_div(w->out[1], p.band), channel = w->kernel[0] * p.slice;
   uint32_t *offsets = (uint32_t *)(void *)(scratch + w->c * channel + CN_VF32_LANES);
   cn_direct_offsets_f32(w, &p, offsets);

@@ -29,20 +29,25 @@ CN_INLINE cn_plane cn_plane_of(const cn_window *w, size_t lanes, size_t channels
   return p;
 }
 
+/* A direct convolution copies a band of all channels, of up to this many elements: a part of a second-level cache. */
+CN_INLINE cn_plane cn_direct_plane(const cn_window *w, size_t lanes) {
+  return cn_plane_of(w, lanes, cn_max(w->c, 1), 4096 * lanes);
+}
+
 /* Elements of scratch of a direct convolution: the copies, a vector, an offset for each place of the depth. */
-CN_INLINE size_t cn_direct_scratch_of(const cn_window *w, size_t lanes, size_t limit) {
-  return w->c * w->kernel[0] * cn_plane_of(w, lanes, cn_max(w->c, 1), limit).slice + lanes + cn_volume(w->kernel) * w->c;
+CN_INLINE size_t cn_direct_scratch(const cn_window *w, size_t lanes) {
+  return w->c * w->kernel[0] * cn_direct_plane(w, lanes).slice + lanes + cn_volume(w->kernel) * w->c;
 }
 
 /* Whether a convolution of known sizes should run direct (cn_conv_f32_direct) rather than gathered (cn_conv_f32), for a
  * target's vector width and register tile. Cycles for a row of the tile's pixels and one place of the depth, fitted to measured
  * layers on AVX2: direct m / use of the lanes, gathered m + 8 + 5 for each row of the image that the pixels touch + 20 / c. A panel
  * of weights must stay in the first cache, a band's copy in the second. */
-CN_INLINE int cn_conv_direct_wins(const cn_window *w, size_t lanes, size_t mr, size_t nr, size_t limit) {
+CN_INLINE int cn_conv_direct_wins(const cn_window *w, size_t lanes, size_t mr, size_t nr) {
   const size_t depth = cn_volume(w->kernel) * w->c, width = w->out[2], padded = cn_round_up(width, lanes);
   if (cn_volume(w->kernel) == 1 || cn_volume(w->out) == 0 || depth == 0) return 0;
   if (w->up[0] != 1 || w->up[1] != 1 || w->up[2] != 1 || depth > 8192 / mr) return 0;
-  if (cn_direct_scratch_of(w, lanes, limit) > 2 * limit) return 0;
+  if (cn_direct_scratch(w, lanes) > 8192 * lanes) return 0;
   return w->m * (padded + padded / 32) < (w->m + 8 + 20 / w->c) * width + 5 * nr;
 }
 

@@ -1,0 +1,14 @@
+/* Which driver of runtime-lite runs a sliding window whose sizes are known. */
+#ifndef CASTNET_WINDOW_H
+#define CASTNET_WINDOW_H
+
+#include "lower/scratch.h"
+
+/* The WINDOW row of kernels.def that does what `general` does for this window, or general. */
+const char *window_driver(const char *general, const WindowDims *w);
+
+/* Scratch in bytes of a direct convolution where all sizes are known and the target gains by it, else NULL. */
+const Dim *window_direct(DimCtx *c, const Target *t, const WindowDims *w, const Dim *images, int64_t groups, const Dim *channels,
+                         const Dim *m);
+
+#endif
