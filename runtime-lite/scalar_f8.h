@@ -127,11 +127,12 @@ CN_INLINE float cn_pow2_nearest_f32(float x) {
   return cn_from_bits_f32(ax > 0x7f800000u ? u : near | (u & 0x80000000u));
 }
 
-/* Code of 4 bits in a byte, to nearest even; saturates at 6, and NaN too gives 6 with its sign. */
+/* Code of 4 bits in a byte, to nearest even; saturates at 6. The format has no NaN: one gives -0, as in ONNX's own cases. */
 CN_INLINE uint8_t cn_cast_f32_f4e2m1(float x) {
   const uint32_t u = cn_bits_f32(x), ax = u & 0x7fffffffu;
   const uint32_t code = cn_narrow_f32(ax, 1, 1);
-  return (uint8_t)(cn_pick_u32((ax < 0x41000000u) & (code < 7), code, 7) | (u >> 28 & 8u));
+  const uint32_t a = cn_pick_u32((ax < 0x41000000u) & (code < 7), code, 7);
+  return (uint8_t)cn_pick_u32(x == x, a | (u >> 28 & 8u), 8);
 }
 
 CN_INLINE float cn_cast_f4e2m1_f32(uint8_t h) {

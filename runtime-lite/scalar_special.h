@@ -24,8 +24,8 @@ CN_INLINE float cn_sigmoid_f32(float x) {
 CN_INLINE float cn_softplus_f32(float x) {
   float k, low;
   const float high = cn_exp_reduce_f32(-cn_min_f32(cn_abs_f32(x), 105.0f), &k, &low);
-  const float r = high - low, s = high + (r * r * cn_exp_poly_f32(r) - low);
-  const float e = 1.0f + s, el = (1.0f - e) + s;
+  const float r = high - low, p = r * r * cn_exp_poly_f32(r) - low;
+  const float e = 1.0f + (high + p), el = ((1.0f - e) + high) + p;
   const float more = cn_pick_f32(k > -100.0f, el, 0.0f) * cn_pow2_f32(cn_max_f32(k, -100.0f));
   return cn_max_f32(x, 0.0f) + cn_log1p_sum_f32(cn_scale_f32(e, k), more);
 }
@@ -98,8 +98,8 @@ CN_INLINE float cn_gelu_tail_f32(float b) {
   float k, low;
   const float high = cn_exp_reduce_f32(-0.5f * h * h, &k, &low);
   low += 0.5f * (b - h) * (b + h);
-  const float r = high - low, s = high + (r * r * cn_exp_poly_f32(r) - low);
-  const float e = 1.0f + s, el = (1.0f - e) + s;
+  const float r = high - low, w = r * r * cn_exp_poly_f32(r) - low;
+  const float e = 1.0f + (high + w), el = ((1.0f - e) + high) + w;
   const float t = (b - 4.0f) / (b + 4.0f);
   float q = -0x1.2c6148p-14f;
   q = q * t - 0x1.fc0f96p-15f;

@@ -91,6 +91,7 @@ static void narrow_floats(void **state) {
   assert_int_equal(narrow(DT_f8e4m3fn, true, 464.0f), 0x7e); /* a tie with what would be NaN */
   assert_int_equal(narrow(DT_f8e5m2fnuz, true, -0.0f), 0);
   assert_int_equal(narrow(DT_f8e5m2fnuz, true, -1e-30f), 0);
+  assert_int_equal(narrow(DT_f4e2m1, true, NAN), 8);
   assert_true(isinf(widen(DT_f16, 0x7c00)) && isnan(widen(DT_f16, 0x7c01)) && isinf(widen(DT_f8e5m2, 0xfc)));
 }
 
