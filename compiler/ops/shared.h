@@ -60,6 +60,8 @@ Value *op_single(OpContext *c, Value *v);
 Value *op_matmul_integer(OpContext *c, Value *x, Value *x_zero, Value *y, Value *y_zero);
 /* v, required to have x's shape (E0402). */
 Value *op_keep_shape(OpContext *c, Value *v, const Value *x);
+/* ai.onnx.ml's post_transform of scores [N][M]. NULL after a diagnostic. */
+Value *op_post_transform(OpContext *c, Value *scores);
 /* Conv with the node's attributes; bias and zero points may be NULL. NULL after a diagnostic. */
 Value *op_conv(OpContext *c, Value *x, Value *w, Value *bias, Value *x_zero, Value *w_zero);
 
