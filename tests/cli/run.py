@@ -1,0 +1,270 @@
+#!/usr/bin/env python3
+"""Use the command line as people do: exit codes, messages, what is written, depfiles, help, cached builds, interruption.
+
+  run.py --castnet build/compiler/castnet [--cc gcc]
+"""
+import argparse
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent / "lib"), str(HERE.parent / "hostile")]
+import harness  # noqa: E402
+
+import numpy as np  # noqa: E402
+from crafted import F32, constant, model, node, to_bytes, value  # noqa: E402
+from onnx import numpy_helper  # noqa: E402
+
+W = np.array([1, 2, 3], dtype=np.float32)
+
+
+class Failure(Exception):
+    pass
+
+
+def expect(condition, what):
+    if not condition:
+        raise Failure(what)
+
+
+class Bench:
+    """A folder with a model y = x * w, a data set beside it, and castnet."""
+
+    def __init__(self, castnet, cc, folder):
+        self.castnet, self.cc, self.folder = castnet, cc, Path(folder)
+        self.write("m.onnx", to_bytes(model([node("Mul", ["x", "w"], ["y"])], [value("x", F32, (3,))], [value("y", F32, (3,))],
+                                            [constant("w", W)])))
+        self.write("bad.onnx", b"no model")
+        self.data_set("test_data_set_0", 1.0)
+
+    def write(self, name, data):
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+
+    def data_set(self, name, scale):
+        x = np.array([4, 5, 6], dtype=np.float32)
+        self.write(f"{name}/input_0.pb", numpy_helper.from_array(x, "x").SerializeToString())
+        self.write(f"{name}/output_0.pb", numpy_helper.from_array(x * W * np.float32(scale), "y").SerializeToString())
+
+    def run(self, *arguments, env=None, timeout=120):
+        full = {k: v for k, v in os.environ.items() if k not in ("CC", "NO_COLOR")}
+        full.update({"XDG_CACHE_HOME": str(self.folder / "cache"), "TMPDIR": str(self.temporary()), **(env or {})})
+        return harness.run([self.castnet, *arguments], timeout, cwd=self.folder, env=full)
+
+    def temporary(self):
+        path = self.folder / "tmp"
+        path.mkdir(exist_ok=True)
+        return path
+
+    def good(self, *arguments, **options):
+        outcome = self.run(*arguments, **options)
+        expect(outcome.status == 0, f"exit {outcome.status}: {outcome.err.strip()[:300]}")
+        return outcome
+
+    def fails(self, status, text, *arguments, **options):
+        outcome = self.run(*arguments, **options)
+        expect(outcome.status == status, f"exit {outcome.status}, not {status}: {outcome.err.strip()[:300]}")
+        expect(text in outcome.err, f"no {text!r} in {outcome.err.strip()[:300]!r}")
+        expect(not list(self.temporary().iterdir()), "temporary files are left")
+        return outcome
+
+
+def test_usage(b):
+    b.fails(2, "which command")
+    b.fails(2, "did you mean check?", "chek")
+    b.fails(2, "did you mean --weights?", "compile", "m.onnx", "-o", "out", "--weight", "c")
+    b.fails(2, "-o DIR", "compile", "m.onnx")
+    b.fails(2, "needs a value", "compile", "m.onnx", "-o")
+    b.fails(2, "takes one model", "compile", "m.onnx", "m.onnx", "-o", "out")
+    b.fails(2, "known: c99", "compile", "m.onnx", "-o", "out", "--target", "z80")
+    b.fails(2, "auto, c, asm, bin", "compile", "m.onnx", "-o", "out", "--weights", "gzip")
+    b.fails(2, "E0001", "compile", "m.onnx", "-o", "out", "--dim", "n")
+    b.fails(2, "known: model, graph", "compile", "m.onnx", "--dump", "soup")
+    b.fails(2, "E0001", "explain", "E9999")
+    expect(not (b.folder / "out").exists(), "something was written")
+
+
+def test_help(b):
+    for command in ("compile", "check", "run", "ops", "targets", "explain", "help"):
+        by_word, by_option = b.good("help", command).out, b.good(command, "--help").out
+        expect(by_word == by_option and by_word.startswith(f"usage: castnet {command}"), f"help of {command}")
+    expect(b.good("--version").out.startswith("castnet "), "version")
+    expect("check" in b.good("help").out and b.good("--help").out == b.good("help").out, "overview")
+    expect(b.good("help", "--man").out.startswith(".TH CASTNET 1"), "manual")
+    script = b.folder / "completion"
+    script.write_text(b.good("help", "--completion").out)
+    shell = 'source ./completion; COMP_WORDS=(castnet check --at) COMP_CWORD=2; _castnet; echo "${COMPREPLY[@]}"'
+    expect(harness.run(["bash", "-c", shell], 20, cwd=b.folder).out.split() == ["--atol"], "completion")
+
+
+def test_tables(b):
+    expect("not compile" in b.good("explain", "E0303").out, "explain")
+    expect(any(line.split()[:2] == ["ai.onnx", "Conv"] for line in b.good("ops").out.splitlines()), "ops")
+    expect({"c99", "x86-64-v3"} <= {line.split()[0] for line in b.good("targets").out.splitlines()}, "targets")
+
+
+def test_compile(b):
+    expect(b.good("compile", "m.onnx", "-o", "out").out == "", "compile talks")
+    expect({p.name for p in (b.folder / "out").iterdir()} == {"m.h", "m.c", "m_weights.c", "m_weights.bin"}, "files")
+    b.good("compile", "m.onnx", "--output=named", "--name", "a-b", "--weights=c")
+    expect({p.name for p in (b.folder / "named").iterdir()} == {"a_b.h", "a_b.c", "a_b_weights.c"}, "named files")
+    for stage in ("model", "graph", "passes", "program", "plan"):
+        expect(b.good("compile", "m.onnx", f"--dump={stage}").out.strip(), f"nothing dumped after {stage}")
+
+
+def test_refusals(b):
+    b.fails(1, "E0101", "compile", "bad.onnx", "-o", "none")
+    b.fails(1, "E0002", "compile", "missing.onnx", "-o", "none")
+    b.fails(1, "E0101", "check", "bad.onnx", "--cc", b.cc)
+    b.fails(4, "E0003", "compile", "m.onnx", "-o", "no/such/folder")
+    b.fails(4, "E0004", "compile", "m.onnx", "-o", "none", "--max-memory", "1K")
+    expect(not (b.folder / "none").exists(), "something was written")
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([b.castnet, "ops"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=20)
+    expect(done.returncode == 4 and "E0003" in done.stderr, "a full standard output goes unnoticed")
+
+
+def test_depfile(b):
+    b.good("compile", "m.onnx", "-o", "dep out", "--depfile", "m.d")
+    (b.folder / "Makefile").write_text('all: dep\\ out/m.h\n\ninclude m.d\n%/m.h:\n\t@echo made\n')
+    make = harness.run(["make", "-s"], 20, cwd=b.folder)
+    expect(make.status == 0, f"make does not read the depfile: {make.err}")
+    expect("m.onnx" in (b.folder / "m.d").read_text(), "the depfile does not name the model")
+
+
+def test_check(b):
+    cc = ("--cc", b.cc)
+    expect("agrees" in b.good("check", "m.onnx", *cc).out, "check")
+    b.data_set("wrong", 1.01)
+    outcome = b.fails(3, "E0602", "check", "m.onnx", "wrong", *cc)
+    expect('output "y": 3 of 3 elements differ' in outcome.err, outcome.err)
+    b.good("check", "m.onnx", "wrong", "--rtol", "0.02", *cc)
+    b.good("check", "m.onnx", "wrong", "--atol", "y=1", *cc)
+    b.fails(3, "E0602", "check", "m.onnx", "wrong", "--atol", "z=1", *cc)
+    b.good("check", "m.onnx", "wrong", "--random", "y", *cc)
+    b.write("t.json", b'{"outputs": {"y": {"atol": 0, "rtol": 0.02}}, "random": []}')
+    b.good("check", "m.onnx", "wrong", "--tolerances", "t.json", *cc)
+    b.write("t.json", b'{"outputs": {}, "random": []}')
+    b.fails(3, "E0602", "check", "m.onnx", "wrong", "--tolerances", "t.json", *cc)
+    b.fails(2, "E0001", "check", "m.onnx", "--atol", "much", *cc)
+    b.fails(1, "E0601", "check", "m.onnx", "nowhere", *cc)
+    expect("reference" in b.fails(3, "bisect:", "check", "m.onnx", "wrong", "--bisect", *cc).err, "bisect")
+    for target in ("c99", "x86-64-v3"):
+        for weights in ("c", "asm", "bin"):
+            b.good("check", "m.onnx", "--target", target, "--weights", weights, "--outputs", "workspace", "-j", "2", *cc)
+    b.good("check", "m.onnx", "--sanitize", *cc)
+
+
+def test_check_without_data(b):
+    b.write("alone/m.onnx", (b.folder / "m.onnx").read_bytes())
+    expect("reference" in b.good("check", "alone/m.onnx", "--cc", b.cc).out, "says what it proves")
+
+
+def test_json(b):
+    record = json.loads(b.good("check", "m.onnx", "--json", "--cc", b.cc).out)
+    expect(record["schema"] == "castnet-check-1" and record["verdict"] == "pass" and record["model"] == "m.onnx", str(record))
+    expect(record["datasets"][0]["outputs"][0]["name"] == "y", str(record))
+    b.data_set("wrong", 1.01)
+    rows = [{"model": "m.onnx", "rtol": 1e-5, "atol": 0}, {"model": "bad.onnx"}, {"model": "m.onnx", "datasets": ["wrong"]},
+            {"model": "m.onnx", "datasets": ["wrong"], "random": ["y"]}]
+    b.write("list.json", json.dumps(rows).encode())
+    outcome = b.run("check", "--batch", "list.json", "--json", "--cc", b.cc)
+    records = [json.loads(line) for line in outcome.out.splitlines()]
+    expect([r["verdict"] for r in records] == ["pass", "refused", "differs", "pass"], outcome.out)
+    expect(records[1]["diagnostics"][0]["code"] == "E0101" and outcome.status == 3, outcome.out)
+
+
+def test_compiler_at_fault(b):
+    b.fails(4, "E0005", "check", "m.onnx", "--cc", "no-such-compiler")
+    b.fails(4, "E0005", "check", "m.onnx", env={"CC": "no-such-compiler"})
+    b.fails(4, "E0005", "check", "m.onnx", env={"PATH": "/nonexistent"})
+    b.fails(4, "E0006", "check", "m.onnx", "--cc", "false")
+    b.fails(4, "E0006", "check", "m.onnx", "--cc", b.cc, "--cflags", "-no-such-flag")
+
+
+def test_run(b):
+    np.save(b.folder / "x.npy", np.array([4, 5, 6], dtype=np.float32))
+    b.good("run", "m.onnx", "--input", "x=x.npy", "--output-dir", "results", "--cc", b.cc)
+    got = np.load(b.folder / "results" / "y.npy")
+    expect(got.dtype == np.float32 and (got == np.array([4, 10, 18])).all(), str(got))
+    kept = list((b.folder / "cache" / "castnet").iterdir())
+    expect(len(kept) == 1, "the build is not kept")
+    slow = b.folder / "slow-cc"
+    slow.write_text("#!/bin/sh\nexit 1\n")
+    slow.chmod(0o755)
+    b.good("run", "m.onnx", "-i", "x=test_data_set_0/input_0.pb", "--cc", b.cc, env={"PATH": os.environ["PATH"]})
+    expect((b.folder / "y.npy").exists() and len(list((b.folder / "cache" / "castnet").iterdir())) == 1, "the kept build is not used")
+    b.fails(2, "--input x=", "run", "m.onnx", "--cc", b.cc)
+    b.fails(2, "E0001", "run", "m.onnx", "--input", "z=x.npy", "--cc", b.cc)
+    np.save(b.folder / "long.npy", np.zeros(4, np.float32))
+    b.fails(1, "E0601", "run", "m.onnx", "--input", "x=long.npy", "--cc", b.cc)
+    np.save(b.folder / "double.npy", np.zeros(3))
+    b.fails(1, "E0601", "run", "m.onnx", "--input", "x=double.npy", "--cc", b.cc)
+
+
+def test_custom_operator(b):
+    b.write("c.onnx", to_bytes(model([node("Twice", ["x"], ["y"], domain="my")], [value("x", F32, (3,))], [value("y", F32, (3,))],
+                                     imports=[("my", 1)])))
+    b.write("twice.c", b'''#include "castnet_abi.h"
+int my_twice(const castnet_tensor *in, size_t n_in, castnet_tensor *out, size_t n_out, const castnet_attr *attrs,
+             size_t n_attrs, void *scratch, size_t scratch_size, const castnet_env *env) {
+  (void)n_in, (void)n_out, (void)attrs, (void)n_attrs, (void)scratch, (void)scratch_size, (void)env;
+  for (int i = 0; i < 3; i++) ((float *)out->data)[i] = 2 * ((const float *)in->data)[i];
+  return CASTNET_OK;
+}
+''')
+    x = np.array([4, 5, 6], dtype=np.float32)
+    b.write("twice/input_0.pb", numpy_helper.from_array(x, "x").SerializeToString())
+    b.write("twice/output_0.pb", numpy_helper.from_array(2 * x, "y").SerializeToString())
+    b.fails(1, "E0301", "check", "c.onnx", "twice", "--cc", b.cc)
+    b.good("check", "c.onnx", "twice", "--op", "my::Twice=my_twice", "--source", "twice.c", "--cc", b.cc)
+
+
+def test_interruption(b):
+    slow = b.folder / "slow-cc"
+    slow.write_text("#!/bin/sh\nsleep 60\n")
+    slow.chmod(0o755)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        env = {**os.environ, "TMPDIR": str(b.temporary())}
+        child = subprocess.Popen([b.castnet, "check", "m.onnx", "--cc", str(slow)], cwd=b.folder, env=env)
+        for _ in range(100):
+            if any(p.name == "cc.log" for d in b.temporary().iterdir() for p in d.iterdir()):
+                break
+            time.sleep(0.1)
+        child.send_signal(number)
+        expect(child.wait(20) == -number, f"ended with {child.returncode}")
+        expect(not list(b.temporary().iterdir()), "temporary files are left")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--castnet", required=True)
+    parser.add_argument("--cc", default="gcc")
+    parser.add_argument("--filter", default="", help="only tests whose name holds this")
+    options = parser.parse_args()
+    castnet, passed, failed = harness.castnet_path(options.castnet), 0, 0
+    for name, test in sorted(globals().items()):
+        if not name.startswith("test_") or options.filter not in name:
+            continue
+        folder = tempfile.mkdtemp()
+        try:
+            test(Bench(castnet, options.cc, folder))
+            passed += 1
+        except Failure as why:
+            failed += 1
+            print(f"FAIL {name[5:]}: {why}\n  again: {harness.rerun_line('--filter', name[5:])}")
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+    return harness.totals(passed, failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
