@@ -138,13 +138,19 @@ static size_t skip_quoted(Str t, size_t i) {
 
 static bool in_word(char c) { return is_digit(c) || is_upper(c) || is_lower(c) || c == '_'; }
 
+/* Behind `.` or `->`: a name of another scope. */
+static bool is_member(Str t, size_t at) {
+  if (at >= 1 && t.ptr[at - 1] == '.') return true;
+  return at >= 2 && t.ptr[at - 1] == '>' && t.ptr[at - 2] == '-';
+}
+
 void names_each_word(Str text, void (*f)(void *user, Str word), void *user) {
   for (size_t i = 0; i < text.len;) {
     size_t end = skip_quoted(text, i);
     if (end == i) {
       while (end < text.len && in_word(text.ptr[end])) end++;
-      if (end > i) f(user, (Str){text.ptr + i, end - i});
-      else end++;
+      if (end > i && !is_member(text, i)) f(user, (Str){text.ptr + i, end - i});
+      if (end == i) end++;
     }
     i = end;
   }

@@ -25,7 +25,8 @@ void names_comment(StrBuf *b, Str s, size_t max);
 /* A C string literal's content, any bytes, without the quotes (octal escapes, no trigraphs). */
 void names_c_string(StrBuf *b, Str s);
 
-/* Calls f for each word (identifier or number) of a C text, comments, strings and characters left out. */
+/* Calls f for each word (identifier or number) of a C text, comments, strings, characters and members of
+ * structs (an input may be called `w`) left out. */
 void names_each_word(Str text, void (*f)(void *user, Str word), void *user);
 
 #endif
