@@ -67,6 +67,8 @@ STAGES = [
     Stage("kernels", "each row of the kernel table against the scalar reference",
           [meson("plain", "kernels")],
           [meson("plain", "kernels"), meson("clang", "kernels"), meson("sanitize", "kernels")]),
+    Stage("planner", "placement of hard instances within their capacities, when there are any",
+          ["{plain:place_csv} ../shared/planner"]),
     Stage("backend", "the frame of generated code: compiles without a warning, no mixed or torn sets",
           [meson("plain", "backend")]),
     Stage("runners", "the test runners themselves, with a stand-in for castnet",
