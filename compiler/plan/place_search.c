@@ -66,7 +66,6 @@ typedef struct Search {
   /* what to undo */
   Changes lows, floors;
   VEC(uint32_t) done;
-  VEC(Candidate) candidates; /* a stack of lists */
 } Search;
 
 /* ---- setting up --------------------------------------------------------------------------------------------------------- */
@@ -168,17 +167,24 @@ static bool lift_neighbours(Search *q, uint32_t i, bool *ret_hatless) {
   return true;
 }
 
-/* The floor of a section is the lowest offset of what is still to come there. */
+/* The lowest offset still possible in a section if that is above its floor, else 0. */
+static uint64_t section_least(Search *q, uint32_t s) {
+  uint64_t least = UINT64_MAX;
+  uint32_t k = q->member_start[s], end = q->member_start[s + 1];
+  for (; k < end && least > q->floor[s]; k++) {
+    uint32_t j = q->member[k];
+    if (!q->placed[j] && q->low[j] < least) least = q->low[j];
+  }
+  q->steps->used += 1 + k - q->member_start[s];
+  return least > q->floor[s] && least != UINT64_MAX ? least : 0;
+}
+
+/* Lifts the floors of the touched sections to what is still possible there. */
 static bool lift_floors(Search *q) {
   for (uint32_t t = 0; t < q->n_touched; t++) {
     uint32_t s = q->touched[t];
-    uint64_t least = UINT64_MAX;
-    q->steps->used += q->member_start[s + 1] - q->member_start[s];
-    for (uint32_t k = q->member_start[s]; k < q->member_start[s + 1]; k++) {
-      uint32_t j = q->member[k];
-      if (!q->placed[j] && q->low[j] < least) least = q->low[j];
-    }
-    if (least == UINT64_MAX || least <= q->floor[s]) continue;
+    uint64_t least = section_least(q, s);
+    if (least == 0) continue;
     if (!section_fits(q, s, least)) return false;
     raise_floor(q, s, least);
   }
@@ -218,26 +224,30 @@ typedef struct Stretch { /* unplaced items set[lo..hi), which live in sections [
 
 static bool before(Candidate a, Candidate b) { return a.low != b.low ? a.low < b.low : a.rank < b.rank; }
 
-/* Pushes the items that may come next, in order, and returns how many. Placed so far up to (low, rank) = `last`. */
-static uint32_t push_candidates(Search *q, Stretch t, Candidate last) {
+/* Where the first gap would close: at or above it, nothing may come next. */
+static uint64_t gap_top(Search *q, Stretch t) {
   const PlacePart *p = q->p;
-  uint64_t gap_top = UINT64_MAX;
-  size_t base = q->candidates.n;
+  uint64_t least = UINT64_MAX;
   for (uint32_t k = t.lo; k < t.hi; k++) {
     uint64_t top = q->low[q->set[k]] + p->size[q->set[k]];
-    if (top < gap_top) gap_top = top;
+    if (top < least) least = top;
   }
   q->steps->used += t.hi - t.lo;
+  return least;
+}
+
+/* The item that may come next: the first at or after `from` in (low, rank) and below `top`. */
+static bool next_candidate(Search *q, Stretch t, Candidate from, uint64_t top, Candidate *ret) {
+  Candidate best = {top, 0, 0};
   for (uint32_t k = t.lo; k < t.hi; k++) {
     uint32_t i = q->set[k];
+    if (q->low[i] > best.low || q->low[i] < from.low) continue;
     Candidate c = {q->low[i], q->rank[i], i};
-    if (c.low >= gap_top || before(c, last)) continue;
-    vec_push(q->scratch, q->candidates, c);
-    size_t at = q->candidates.n - 1;
-    for (; at > base && before(c, q->candidates.data[at - 1]); at--) q->candidates.data[at] = q->candidates.data[at - 1];
-    q->candidates.data[at] = c;
+    if (before(c, best) && !before(c, from)) best = c;
   }
-  return (uint32_t)(q->candidates.n - base);
+  q->steps->used += t.hi - t.lo;
+  *ret = best;
+  return best.low < top;
 }
 
 static void set_take(Search *q, Stretch t, uint32_t i) { /* i to the end of its stretch */
@@ -274,22 +284,21 @@ static PlaceVerdict search_split(Search *q, Stretch t, uint32_t i, Candidate las
 static PlaceVerdict search_stretch(Search *q, Stretch t, Candidate last) {
   if (t.lo == t.hi) return PLACE_FOUND;
   if (q->steps->used >= q->steps->limit) return PLACE_GAVE_UP;
-  size_t base = q->candidates.n;
-  uint32_t n = push_candidates(q, t, last);
-  PlaceVerdict v = PLACE_IMPOSSIBLE;
-  for (uint32_t k = 0; k < n && v == PLACE_IMPOSSIBLE; k++) {
-    Candidate c = q->candidates.data[base + k];
+  uint64_t top = gap_top(q, t);
+  Candidate c;
+  for (Candidate from = last; next_candidate(q, t, from, top, &c); from = (Candidate){c.low, c.rank + 1, 0}) {
     Mark m = search_mark(q);
     bool hatless;
     if (c.low > last.low && !sections_fit(q, t.s0, t.s1, c.low)) break;
     set_take(q, t, c.i);
+    PlaceVerdict v = PLACE_IMPOSSIBLE;
     if (search_place(q, c.i, &hatless)) v = search_split(q, (Stretch){t.lo, t.hi - 1, t.s0, t.s1}, c.i, c);
-    if (v == PLACE_FOUND) break;
+    if (v == PLACE_FOUND) return v;
     search_undo(q, m);
+    if (v == PLACE_GAVE_UP) return v;
     if (hatless) break; /* with nothing above it, no other place for it can help the others */
   }
-  q->candidates.n = base;
-  return v;
+  return PLACE_IMPOSSIBLE;
 }
 
 static PlaceVerdict search_try(Search *q, const uint32_t *order) {
@@ -300,7 +309,6 @@ static PlaceVerdict search_try(Search *q, const uint32_t *order) {
   }
   search_undo(q, (Mark){0});
   memset(q->low, 0, p->n * sizeof *q->low);
-  q->candidates.n = 0;
   return search_stretch(q, (Stretch){0, p->n, 0, p->n_sections}, (Candidate){0});
 }
 
