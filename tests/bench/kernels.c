@@ -79,6 +79,7 @@ static double peak(const KernelSet *s, double best) {
 
 typedef struct Row {
   double seconds, flop;
+  int direct; /* the compiler's choice: cn_conv_f32_direct */
 } Row;
 
 static Row bench_conv(const KernelSet *s, const Layer *l, int repeats) {
@@ -89,17 +90,20 @@ static Row bench_conv(const KernelSet *s, const Layer *l, int repeats) {
                                    .pad = {0, (ptrdiff_t)pad, (ptrdiff_t)pad}}};
   const size_t depth = l->c * l->kernel * l->kernel;
   float *in = values(l->c * l->in * l->in), *weights = values(l->m * depth), *bias = values(l->m);
-  float *packed = values(cn_pack_size(depth, l->m, s->mr)), *scratch = values(s->conv_f32_scratch(&a.window));
+  float *packed = values(cn_pack_size(depth, l->m, s->mr)), *scratch;
+  const int direct = cn_conv_direct_wins(&a.window, s->lanes, s->mr, s->nr);
   float *result = values(l->m * out * out);
   cn_pack_conv_f32(weights, 1, l->m, l->c, l->kernel * l->kernel, s->mr, packed);
   a.in = in;
   a.weights = packed;
   a.out = result;
   a.ep = (cn_epilogue_f32){.flags = CN_EP_ROW_BIAS | CN_EP_CLAMP, .bias = bias, .lo = 0.0f, .hi = 6.0f};
-  Row row = {1e9, 2.0 * (double)(depth * l->m * out * out)};
+  scratch = values(direct ? s->conv_f32_direct_scratch(&a.window) : s->conv_f32_scratch(&a.window));
+  Row row = {1e9, 2.0 * (double)(depth * l->m * out * out), direct};
   for (int i = 0; i < repeats; i++) {
     const double t = now();
-    s->conv_f32(&a, scratch, 0, s->conv_f32_tasks(&a));
+    if (direct) s->conv_f32_direct(&a, scratch, 0, s->conv_f32_direct_tasks(&a));
+    else s->conv_f32(&a, scratch, 0, s->conv_f32_tasks(&a));
     const double d = now() - t;
     if (d < row.seconds) row.seconds = d;
   }
@@ -157,9 +161,9 @@ static void bench_set(const KernelSet *s, int repeats) {
     best = peak(s, best);
     flop += row.flop * (double)l->count;
     seconds += row.seconds * (double)l->count;
-    (void)printf("conv %4zux%3zux%-3zu -> %4zu, %zux%zu / %zu  %5zu %9.1f %9.1f %5.0f%%\n", l->c, l->in, l->in, l->m, l->kernel,
+    (void)printf("conv %4zux%3zux%-3zu -> %4zu, %zux%zu / %zu  %5zu %9.1f %9.1f %5.0f%%%s\n", l->c, l->in, l->in, l->m, l->kernel,
                  l->kernel, l->stride, l->count, row.seconds * 1e6, row.flop * 1e-9 / row.seconds,
-                 row.flop * 1e-7 / row.seconds / best);
+                 row.flop * 1e-7 / row.seconds / best, row.direct ? " direct" : "");
   }
   (void)printf("%-40s %9.1f %9.1f %5.0f%%\n", "all convolutions of ResNet-50", seconds * 1e6, flop * 1e-9 / seconds,
                flop * 1e-7 / seconds / best);
