@@ -22,7 +22,8 @@ const char *build_shape_text(Builder *b, const Value *v);
 const Dim *bd_const(Builder *b, int64_t v);
 /* A new data-dependent dimension lo..hi, bound (may be NULL) above by an expression. */
 const Dim *bd_data_symbol(Builder *b, const char *what, int64_t lo, int64_t hi, const Dim *bound);
-/* Integer content of v as expressions if known at compile time (constant or symbolic), else NULL. */
+/* Content of v as expressions if known at compile time (constant or symbolic), else NULL: integers, bools, and whole sizes that
+ * an exporter converted to f32 or f64. */
 const Dim *const *build_content(Builder *b, Value *v, size_t *ret_n);
 /* The elements of an integer tensor as dimensions lo..hi: its content, or new data symbols that a SYMBOLS node reads at run
  * time, each at most its element of `bound` (NULL: none). E0306 when the number of elements is unknown or over 256. */

@@ -3,11 +3,13 @@
 #include "ir/build_priv.h"
 
 static Value *emit_pointwise(Builder *b, Expr e, Value *const *in, size_t n, Type t) {
-  Value *known = build_expr_known(b, &e, in, n, t);
+  Value *known = build_expr_known(b, &e, in, n, t, NULL);
   if (known) return known;
   PointwiseAttr *attr = NEW(b->ir->arena, PointwiseAttr);
   attr->expr = e;
-  return build_emit(b, OP_POINTWISE, in, n, t, attr);
+  Value *v = build_emit(b, OP_POINTWISE, in, n, t, attr);
+  if (t.dtype == DT_f32 || t.dtype == DT_f64) (void)build_expr_known(b, &e, in, n, t, v);
+  return v;
 }
 
 Value *build_expr(Builder *b, Expr e, Value *const *in, size_t n, int rank, const Dim *const *dims) {

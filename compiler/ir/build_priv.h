@@ -43,7 +43,8 @@ bool coord_next(uint32_t rank, const Dim *const *dims, int64_t *coord);
 bool coord_flat(uint32_t rank, const Dim *const *dims, const int64_t *coord, size_t *ret);
 /* Value of an affine index at a constant coordinate; false when it is not constant. */
 bool affine_at(const Affine *f, uint32_t rank, const int64_t *coord, int64_t *ret);
-/* The value of a point-wise expression when it can be computed at import time, else NULL. */
-Value *build_expr_known(Builder *b, const Expr *e, Value *const *in, size_t n, Type t);
+/* The value of a point-wise expression when it can be computed at import time, else NULL. `computed`, the expression's node's
+ * output if there is one, takes what is known of it but has no content: fractions of sizes. */
+Value *build_expr_known(Builder *b, const Expr *e, Value *const *in, size_t n, Type t, Value *computed);
 
 #endif

@@ -149,6 +149,17 @@ bool build_const_floats(Builder *b, Value *v, const double **ret, size_t *ret_n)
 }
 
 /* ---- values of known content ---- */
+/* f32 and f64: those that sizes are computed in. */
+static int64_t whole_float_bits(DType t, int64_t v) {
+  const double d = (double)v;
+  const float f = (float)v;
+  uint32_t w;
+  int64_t bits;
+  memcpy(&w, &f, sizeof f);
+  memcpy(&bits, &d, sizeof d);
+  return t == DT_f64 ? bits : (int64_t)w;
+}
+
 static Value *known_constant(Builder *b, Type t, const Dim *const *content, size_t n) {
   const unsigned bits = dtype_rows[t.dtype].bits;
   if (bits < 8) return NULL;
@@ -157,6 +168,7 @@ static Value *known_constant(Builder *b, Type t, const Dim *const *content, size
   for (size_t k = 0; k < n; k++) {
     int64_t v, wrapped;
     if (!dim_is_const(content[k], &v) || !content_wrap(t.dtype, v, &wrapped)) return NULL;
+    if (dtype_is_float(t.dtype)) wrapped = whole_float_bits(t.dtype, v);
     for (size_t i = 0; i < size; i++) bytes[k * size + i] = (unsigned char)((uint64_t)wrapped >> 8 * i);
   }
   Tensor *data = NEW(b->ir->arena, Tensor);

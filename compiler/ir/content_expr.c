@@ -2,24 +2,52 @@
  * uses; dimension expressions through dimension arithmetic, as far as that is exact. */
 #include "ir/build_priv.h"
 
-/* One scalar: `d` for integers and bools (constant or symbolic), else the bits of a float in its compute type. */
+/* One scalar: d / den for integers, bools (den is 1) and floats that sizes went into, as exporters compute floor(n * 0.5); else
+ * the bits of a float constant in its compute type. Sizes below 2^24 pass through f32 exactly; larger ones do not come. */
 typedef struct Known {
   bool known;
   const Dim *d;
+  int64_t den; /* above 0 */
   uint64_t bits;
 } Known;
 
-static Known known_dim(const Dim *d) { return (Known){.known = d && !dim_is_bad(d), .d = d}; }
+static Known known_dim(const Dim *d) { return (Known){.known = d && !dim_is_bad(d), .d = d, .den = 1}; }
 static Known known_bits(uint64_t bits) { return (Known){.known = true, .bits = bits}; }
 
 /* ---- between content and bits ---- */
+static bool double_to_bits(DType t, double d, uint64_t *ret) {
+  const float f = (float)d;
+  uint32_t w;
+  *ret = 0;
+  if (dtype_compute(t) == DT_f64) {
+    memcpy(ret, &d, sizeof d);
+    return true;
+  }
+  memcpy(&w, &f, sizeof f);
+  *ret = w;
+  return true;
+}
+
+static double bits_to_double(DType t, uint64_t bits) {
+  double d;
+  float f;
+  const uint32_t w = (uint32_t)bits;
+  if (dtype_compute(t) == DT_f64) {
+    memcpy(&d, &bits, sizeof d);
+    return d;
+  }
+  memcpy(&f, &w, sizeof f);
+  return (double)f;
+}
+
 static bool known_to_bits(Known k, DType t, uint64_t *ret) {
   if (!k.d) {
     *ret = k.bits;
     return k.known;
   }
   int64_t v;
-  if (!dim_is_const(k.d, &v)) return false;
+  if (!k.known || !dim_is_const(k.d, &v)) return false;
+  if (dtype_is_float(t)) return double_to_bits(t, (double)v / (double)k.den, ret);
   const unsigned bits = dtype_rows[dtype_compute(t)].bits;
   *ret = bits < 64 ? (uint64_t)v & (((uint64_t)1 << bits) - 1) : (uint64_t)v;
   return true;
@@ -39,17 +67,10 @@ static Known known_element(Builder *b, Value *v, size_t k) {
   size_t n;
   const Dim *const *content = build_content(b, v, &n);
   if (content) return known_dim(content[k]);
+  if (v->fraction) return (Known){.known = true, .d = v->fraction[k], .den = v->denominator};
   if (!v->data || !v->data->bytes || dtype_rows[v->type.dtype].kind != KIND_F) return (Known){0};
-  const double d = tensor_real(v->data, k);
-  uint64_t bits = 0;
-  if (v->type.dtype == DT_f64) {
-    memcpy(&bits, &d, sizeof d);
-  } else {
-    const float f = (float)d;
-    uint32_t w;
-    memcpy(&w, &f, sizeof f);
-    bits = w;
-  }
+  uint64_t bits;
+  (void)double_to_bits(v->type.dtype, tensor_real(v->data, k), &bits);
   return known_bits(bits);
 }
 
@@ -136,6 +157,54 @@ static Known fn_symbolic(Builder *b, ScalarFn fn, const Known *arg) {
   }
 }
 
+/* A float constant as a fraction with a denominator that is a power of two; false when it is none of small size. */
+static bool as_fraction(DType t, Known k, const Dim **ret_d, int64_t *ret_den, DimCtx *c) {
+  if (k.d) {
+    *ret_d = k.d;
+    *ret_den = k.den;
+    return true;
+  }
+  const double v = bits_to_double(t, k.bits);
+  for (int64_t den = 1; den <= 1 << 16; den *= 2) {
+    const double n = v * (double)den;
+    if (!(n >= -1e9 && n <= 1e9)) return false;
+    if (n != (double)(int64_t)n) continue;
+    *ret_d = dim_const(c, (int64_t)n);
+    *ret_den = den;
+    return true;
+  }
+  return false;
+}
+
+static Known fraction(const Dim *d, int64_t den) {
+  Known k = known_dim(d);
+  k.den = den;
+  return k;
+}
+
+/* Functions of floats that sizes went into. */
+static Known fn_fraction(Builder *b, ScalarFn fn, DType t, const Known *arg) {
+  DimCtx *c = b->ir->dims;
+  const Dim *x, *y = c->one, *over;
+  int64_t xd, yd = 1, den, by;
+  const bool two = scalar_rows[fn].arity == 2;
+  if (scalar_rows[fn].arity == 3 || !as_fraction(t, arg[0], &x, &xd, c) || (two && !as_fraction(t, arg[1], &y, &yd, c))) return (Known){0};
+  switch (fn) {
+    case SC_floor: return known_dim(dim_floordiv(c, x, dim_const(c, xd)));
+    case SC_ceil: return known_dim(dim_ceildiv(c, x, dim_const(c, xd)));
+    case SC_round:
+    case SC_trunc: return xd == 1 ? arg[0] : (Known){0};
+    case SC_mul: return i64_mul(xd, yd, &den) && den <= INT32_MAX ? fraction(dim_mul(c, x, y), den) : (Known){0};
+    case SC_div:
+      over = dim_mulc(c, x, yd);
+      return dim_is_const(y, &by) && by > 0 && i64_mul(xd, by, &den) && den <= INT32_MAX ? fraction(over, den) : (Known){0};
+    default: break;
+  }
+  if (xd != 1 || yd != 1) return (Known){0};
+  const Known whole[2] = {known_dim(x), known_dim(y)};
+  return fn_symbolic(b, fn, whole);
+}
+
 /* ---- evaluation ---- */
 static Known select_known(const Known *arg) {
   int64_t v;
@@ -144,16 +213,19 @@ static Known select_known(const Known *arg) {
 
 static Known eval_fn(Builder *b, const Expr *e, const ExprNode *n, const Known *at) {
   Known arg[3] = {{0}};
-  bool constant = true, ints = true;
+  const DType t = expr_fn_type(e, n);
+  bool constant = true, known = true;
   for (unsigned i = 0; i < scalar_rows[n->fn].arity; i++) {
     arg[i] = at[n->args[i]];
     if (n->fn == SC_select && i == 0 && !arg[0].known) return (Known){0};
     constant &= arg[i].known && (!arg[i].d || arg[i].d->kind == DIM_CONST);
-    ints &= arg[i].known && arg[i].d;
+    known &= arg[i].known;
   }
   if (constant) return fn_constant(b, e, n, arg);
   if (n->fn == SC_select) return select_known(arg);
-  return ints ? fn_symbolic(b, n->fn, arg) : (Known){0};
+  if (!known) return (Known){0};
+  if (dtype_is_float(t)) return t == DT_f32 || t == DT_f64 ? fn_fraction(b, n->fn, t, arg) : (Known){0};
+  return fn_symbolic(b, n->fn, arg);
 }
 
 /* Sizes pass between s32 and s64 unchanged: a dimension of 2^31 or more does not come as s32. */
@@ -162,8 +234,11 @@ static Known eval_cast(Builder *b, const Expr *e, const ExprNode *n, Known x) {
   uint64_t bits;
   if (!x.known) return x;
   if (known_to_bits(x, from, &bits)) return cast_constant(b, from, n->type, n->saturate, bits);
-  const bool wide = n->type == DT_s64 || n->type == DT_s32;
-  return wide && (from == DT_s64 || from == DT_s32) ? x : (Known){0};
+  const bool int_in = from == DT_s64 || from == DT_s32, int_out = n->type == DT_s64 || n->type == DT_s32;
+  const bool float_in = from == DT_f32 || from == DT_f64, float_out = n->type == DT_f32 || n->type == DT_f64;
+  if ((!int_in && !float_in) || (!int_out && !float_out)) return (Known){0};
+  if (int_in || float_out || x.den == 1) return x;
+  return x.d->lo >= 0 ? known_dim(dim_floordiv(b->ir->dims, x.d, dim_const(b->ir->dims, x.den))) : (Known){0};
 }
 
 static Known eval_node(Builder *b, const Expr *e, const ExprNode *n, const Known *at, const Known *operands, const int64_t *coord) {
@@ -185,19 +260,33 @@ static bool broadcast_element(const Value *v, uint32_t rank, const int64_t *out,
   return coord_flat(v->type.rank, v->type.dims, at, ret);
 }
 
-static Value *known_result(Builder *b, Type t, const Known *v, size_t n) {
-  const DTypeRow *r = &dtype_rows[t.dtype];
-  if (r->kind != KIND_F) {
-    const Dim **content = NEW_ARRAY(b->ir->arena, const Dim *, n);
-    for (size_t k = 0; k < n; k++) content[k] = v[k].d;
-    return build_known(b, t, content, n);
+/* Whole sizes are content; halves and the like stay with the computed value, for the floor that follows. */
+static Value *known_sizes(Builder *b, Type t, const Known *v, size_t n, Value *computed) {
+  const Dim **content = NEW_ARRAY(b->ir->arena, const Dim *, n);
+  for (size_t k = 0; k < n; k++) {
+    if (!v[k].d || v[k].den != v[0].den) return NULL;
+    content[k] = v[k].d;
   }
+  if (v[0].den == 1) return build_known(b, t, content, n);
+  if (!computed) return NULL;
+  computed->fraction = content;
+  computed->denominator = v[0].den;
+  return computed;
+}
+
+static Value *known_result(Builder *b, Type t, const Known *v, size_t n, Value *computed) {
+  const DTypeRow *r = &dtype_rows[t.dtype];
+  bool sizes = r->kind != KIND_F;
+  for (size_t k = 0; k < n; k++) sizes |= v[k].d && v[k].d->kind != DIM_CONST;
+  if (sizes) return known_sizes(b, t, v, n, computed);
   const DType c = dtype_compute(t.dtype);
   if (r->bits < 8) return NULL;
   const size_t size = r->bits / 8;
   unsigned char *bytes = arena_array(b->ir->arena, n, size);
   for (size_t k = 0; k < n; k++) {
-    Cell cell = cell_of(dtype_rows[c].bits, v[k].bits), narrow = cell;
+    uint64_t held;
+    if (!known_to_bits(v[k], t.dtype, &held)) return NULL;
+    Cell cell = cell_of(dtype_rows[c].bits, held), narrow = cell;
     if (c != t.dtype) cast_eval_strip(c, t.dtype, true, &cell, &narrow, 1);
     const uint64_t bits = cell_bits(r->bits, narrow);
     for (size_t i = 0; i < size; i++) bytes[k * size + i] = (unsigned char)(bits >> 8 * i);
@@ -210,12 +299,12 @@ static Value *known_result(Builder *b, Type t, const Known *v, size_t n) {
 static bool operands_may_be_known(Builder *b, Value *const *in, size_t n) {
   for (size_t k = 0; k < n; k++) {
     size_t count;
-    if (!is_real(in[k]->type.dtype) || !(in[k]->data || build_content(b, in[k], &count))) return false;
+    if (!is_real(in[k]->type.dtype) || !(in[k]->data || in[k]->fraction || build_content(b, in[k], &count))) return false;
   }
   return true;
 }
 
-Value *build_expr_known(Builder *b, const Expr *e, Value *const *in, size_t n_in, Type t) {
+Value *build_expr_known(Builder *b, const Expr *e, Value *const *in, size_t n_in, Type t, Value *computed) {
   size_t n;
   if (!is_real(t.dtype) || !build_small_count(t.rank, t.dims, CONTENT_MAX, &n) || !operands_may_be_known(b, in, n_in)) return NULL;
   for (uint32_t i = 0; i < e->n; i++)
@@ -234,5 +323,5 @@ Value *build_expr_known(Builder *b, const Expr *e, Value *const *in, size_t n_in
     if (!results[k].known) return NULL;
     (void)coord_next(t.rank, t.dims, out);
   }
-  return known_result(b, t, results, n);
+  return known_result(b, t, results, n, computed);
 }

@@ -167,6 +167,8 @@ struct Value {
   uint32_t def_index;
   const Tensor *data;         /* constant content, or NULL */
   const Dim *const *content;  /* integer tensors of up to 256 elements: each element as an expression, or NULL */
+  const Dim *const *fraction; /* small f32 and f64 tensors that sizes went into: elements fraction[k] / denominator, or NULL */
+  int64_t denominator;
   Graph *graph;    /* where it is defined */
 };
 

@@ -119,6 +119,21 @@ static void folds_small_constants_as_scalars_do(void **state) {
   assert_true(real[0] == 0.0999755859375);
 }
 
+/* As exporters compute sizes: in f32, through floor, minimum and back. */
+static void sizes_pass_through_floats(void **state) {
+  Fixture *f = *state;
+  Builder *b = &f->b;
+  const Dim *const x[] = {f->n};
+  Value *n = build_cast(b, build_dims(b, x, 1), DT_f32, true);
+  Value *half = build_fn2(b, SC_mul, n, build_scalar_f(b, DT_f32, 0.5));
+  assert_content(f, build_cast(b, build_fn1(b, SC_floor, half), DT_s64, true), "[floordiv(n, 2)]");
+  assert_content(f, build_cast(b, half, DT_s64, true), "[floordiv(n, 2)]");
+  assert_content(f, build_cast(b, build_fn2(b, SC_min, n, build_scalar_f(b, DT_f32, 512)), DT_s64, true), "[min(n, 512)]");
+  assert_content(f, build_cast(b, build_fn2(b, SC_div, n, build_scalar_f(b, DT_f32, 4)), DT_s32, true), "[floordiv(n, 4)]");
+  size_t count;
+  assert_null(build_content(b, build_cast(b, build_fn2(b, SC_mul, n, build_scalar_f(b, DT_f32, 0.3)), DT_s64, true), &count));
+}
+
 static void comparisons_decide_where_they_can(void **state) {
   Fixture *f = *state;
   Builder *b = &f->b;
@@ -197,6 +212,7 @@ int main(void) {
       T(refuses_what_does_not_broadcast),
       T(shape_arithmetic_vanishes),
       T(folds_small_constants_as_scalars_do),
+      T(sizes_pass_through_floats),
       T(comparisons_decide_where_they_can),
       T(reshapes),
       T(matrix_products),
