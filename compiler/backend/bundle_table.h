@@ -1,4 +1,4 @@
-/* runtime-lite as data: written at build time by scripts/embed_runtime.py. */
+/* runtime-lite as data: written at build time by compiler/embed/embed_runtime.py. */
 #ifndef CASTNET_BUNDLE_TABLE_H
 #define CASTNET_BUNDLE_TABLE_H
 

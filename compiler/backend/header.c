@@ -3,11 +3,13 @@
 
 #include <inttypes.h>
 
+enum { WORKSPACE_BOUND_MAX = 1 << 30 }; /* beyond it the symbols are unbounded in all but name */
+
 /* The greatest size that the symbols' ranges allow, or false. */
 static bool workspace_bound(const Frame *f, int64_t *ret) {
   if (dim_is_const(f->arena_bytes, ret)) return true;
   *ret = f->arena_bytes->hi;
-  return f->arena_bytes->hi < INT64_MAX / 2 && (uint64_t)f->arena_bytes->hi <= SIZE_MAX;
+  return f->arena_bytes->hi < WORKSPACE_BOUND_MAX;
 }
 
 static void print_workspace(Frame *f, StrBuf *b) {

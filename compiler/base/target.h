@@ -1,4 +1,4 @@
-/* Targets: one file of targets/ each, made into this table at build time (scripts/embed_targets.py). */
+/* Targets: one file of targets/ each, made into this table at build time (compiler/embed/embed_targets.py). */
 #ifndef CASTNET_TARGET_H
 #define CASTNET_TARGET_H
 
