@@ -37,7 +37,7 @@ LEFT_OUT = [  # pattern, what stands for it
     (re.compile(r"(/\* ---- runtime[^\n]*\n).*?(?=/\* ---- weights)", re.S), r"\1(left out)\n\n"),
     (re.compile(r"(^#ifndef CASTNET_ABI\n).*?(?=^#endif)", re.S | re.M), r"\1(left out)\n"),
     (re.compile(r"(XXH128 )[0-9a-f]{32}"), r"\1(hash)"),
-    (re.compile(r"(= \{\{\n)(\s*0x[0-9a-f]{16},){8}"), r"\1  (head of the weights)"),
+    (re.compile(r"(= \{\{\n)(\s*0x[^,]+,){8}"), r"\1  (head of the weights)"),
 ]
 SET_ID = re.compile(r"_SET_ID 0x([0-9a-f]{16})u")
 

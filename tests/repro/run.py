@@ -45,7 +45,7 @@ def compare(castnet, model, timeout):
         shutil.copytree(model.parent, there, ignore=shutil.ignore_patterns("test_data_set_*"))
         os.utime(there / "model.onnx", (0, 0))
         first = compile_once(castnet, model, here, "out", ENVIRONMENTS[0], timeout)
-        second = compile_once(castnet, "./model.onnx", there, there / "made" / "here", ENVIRONMENTS[1], timeout)
+        second = compile_once(castnet, "./model.onnx", there, there / "made here", ENVIRONMENTS[1], timeout)
     if first[0] != second[0]:
         return f"exit {first[0]} and exit {second[0]}"
     if first[1] != second[1]:
