@@ -121,7 +121,7 @@ def print_by_operator(cases, results):
 
 def codes_of(reason):
     """A reason without the text that differs from case to case."""
-    return reason.partition(":")[0] if reason.startswith("E") else reason
+    return reason.partition(": ")[0] if reason.startswith("E") else reason
 
 
 def print_by_reason(results):
