@@ -1,5 +1,6 @@
 /* castnet check */
 #include "cli/check.h"
+#include "cli/progress.h"
 
 #include <stdio.h>
 
@@ -12,7 +13,11 @@ static int check_one(Cli *c, const BuildOptions *o, const castnet_options *optio
   Check *const list[] = {&k};
   if (!tolerances_from_options(c, &k.tolerances)) return 0;
   if (k.n_dirs == 0) k.n_dirs = datasets_beside(c->arena, k.path, &k.dirs);
+  Progress progress = progress_begin(c, 1 + (k.n_dirs ? k.n_dirs : 1));
+  c->progress = &progress;
   check_group(c, o, list, 1);
+  c->progress = NULL;
+  progress_end(&progress);
   if (c->interrupted) return 0;
   if (options_has(c, OPT_JSON)) check_print_json(c, &k);
   else check_print(c, &k);

@@ -1,5 +1,6 @@
 /* Compiling a group of models, building them as one program, running it on each data set, comparing. */
 #include "cli/check.h"
+#include "cli/progress.h"
 
 static void free_model(void *m) { castnet_free(m); }
 
@@ -31,6 +32,7 @@ static void compare_set(Cli *c, Check *k, const DataSet *set, const AdapterResul
 
 static void run_set(Cli *c, const BuildOptions *o, Workdir *w, Check *k, size_t index, const DataSet *set) {
   AdapterResult got;
+  progress_step(c->progress, set->dir ? set->dir : "made inputs");
   size_t before = k->diags.list.n;
   RunOutcome outcome = builder_run(c, &k->diags, o, w, workdir_file(c->arena, w, "castnet_check"), index, k->iface, set->inputs, &got);
   if (outcome == RUN_INTERRUPTED) k->interrupted = true;
@@ -54,6 +56,7 @@ static void build_and_run(Cli *c, const BuildOptions *o, Workdir *w, Check *cons
   const castnet_interface **models = NEW_ARRAY(c->arena, const castnet_interface *, n);
   Diags diags = {.arena = c->arena};
   for (size_t i = 0; i < n; i++) models[i] = checks[i]->iface;
+  if (n == 1) progress_step(c->progress, "building");
   bool built = adapter_write(c->arena, &diags, w, models, n) && builder_build(c, &diags, o, w, models, n);
   if (built) {
     for (size_t i = 0; i < n && !workdir_signal(w); i++) run_sets(c, o, w, checks[i], i);
@@ -78,6 +81,7 @@ void check_group(Cli *c, const BuildOptions *o, Check *const *checks, size_t n) 
   if (n_compiled == 0) return;
   Workdir *w = workdir_open(c->arena, &compiled[0]->diags, options_last(c, OPT_KEEP));
   if (!w) return;
+  if (c->progress) workdir_on_wait(w, progress_tick, c->progress);
   size_t n_written = 0;
   for (size_t i = 0; i < n_compiled; i++)
     if (castnet_write(compiled[i]->model, workdir_path(w)) == CASTNET_STATUS_OK) compiled[n_written++] = compiled[i];

@@ -53,6 +53,7 @@ struct Cli {
   VEC(const char *) words; /* operands */
   bool colour;             /* of standard error */
   bool terminal;           /* standard error is one */
+  struct Progress *progress; /* of what is being done; NULL: nothing long */
   int interrupted;         /* the signal that asked castnet to end; 0: none */
 };
 

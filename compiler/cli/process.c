@@ -18,6 +18,8 @@ struct Workdir {
   bool open, keep;
   sigset_t before;
   int signal;
+  void (*tick)(void *);
+  void *user;
 };
 
 /* ---- the folder ---- */
@@ -76,6 +78,11 @@ Workdir *workdir_open(Arena *a, Diags *d, const char *keep) {
 const char *workdir_path(const Workdir *w) { return w->path; }
 const char *workdir_file(Arena *a, const Workdir *w, const char *name) { return arena_printf(a, "%s/%s", w->path, name).ptr; }
 int workdir_signal(const Workdir *w) { return w->signal; }
+
+void workdir_on_wait(Workdir *w, void (*tick)(void *), void *user) {
+  w->tick = tick;
+  w->user = user;
+}
 
 /* ---- running ---- */
 typedef struct Running {
@@ -157,6 +164,7 @@ bool commands_run(Workdir *w, Arena *a, Command *commands, size_t n, size_t jobs
       alive += running[next].pid != 0;
     }
     if (alive == 0 && next == n) return true;
+    if (w->tick) w->tick(w->user);
     const struct timespec patience = {.tv_nsec = 200 * 1000 * 1000};
     int s = sigtimedwait(&watched, NULL, &patience);
     if (s > 0 && s != SIGCHLD) {

@@ -14,6 +14,8 @@ Workdir *workdir_open(Arena *a, Diags *d, const char *keep);
 void workdir_close(Workdir *w);
 const char *workdir_path(const Workdir *w);
 const char *workdir_file(Arena *a, const Workdir *w, const char *name); /* its path */
+/* Called every fifth of a second while commands_run waits. */
+void workdir_on_wait(Workdir *w, void (*tick)(void *), void *user);
 int workdir_signal(const Workdir *w); /* that commands_run took; 0: none */
 
 typedef struct Command {

@@ -2,6 +2,7 @@
 #include "cli/cache.h"
 #include "cli/dataset.h"
 #include "cli/npy.h"
+#include "cli/progress.h"
 
 #include "base/files.h"
 #include "ir/ir.h"
@@ -103,10 +104,12 @@ static castnet_status run(Cli *c, const BuildOptions *o, Workdir *w, castnet *mo
   if (s != CASTNET_STATUS_OK || !adapter_write(c->arena, &c->diags, w, &m, 1)) return s;
   const char *kept = cache_path(c, o, w, model), *program = kept;
   if (!cache_has(kept)) {
+    progress_step(c->progress, "building");
     if (!builder_build(c, &c->diags, o, w, &m, 1)) return s;
     program = workdir_file(c->arena, w, "castnet_check");
     if (kept) cache_put(c, program, kept);
   }
+  progress_step(c->progress, "running");
   if (builder_run(c, &c->diags, o, w, program, 0, m, inputs, &result) == RUN_DONE) write_outputs(c, m, &result);
   return s;
 }
@@ -126,7 +129,12 @@ int cmd_run(Cli *c) {
     const OnnxValue **inputs = NEW_ARRAY(c->arena, const OnnxValue *, m->n_inputs);
     Workdir *w = read_inputs(c, m, inputs) ? workdir_open(c->arena, &c->diags, NULL) : NULL;
     if (w) {
+      Progress progress = progress_begin(c, 2);
+      c->progress = &progress;
+      workdir_on_wait(w, progress_tick, &progress);
       s = run(c, &o, w, model, inputs);
+      c->progress = NULL;
+      progress_end(&progress);
       c->interrupted = workdir_signal(w);
       workdir_close(w);
     }
