@@ -25,8 +25,15 @@ const Dim *bd_data_symbol(Builder *b, const char *what, int64_t lo, int64_t hi, 
 /* Content of v as expressions if known at compile time (constant or symbolic), else NULL: integers, bools, and whole sizes that
  * an exporter converted to f32 or f64. */
 const Dim *const *build_content(Builder *b, Value *v, size_t *ret_n);
-/* The elements of an integer tensor as dimensions lo..hi: its content, or new data symbols that a SYMBOLS node reads at run
- * time, each at most its element of `bound` (NULL: none). E0306 when the number of elements is unknown or over 256. */
+/* The elements of an integer tensor as dimensions: its content, or new data symbols that a SYMBOLS node reads at run time.
+ * E0306 when the number of elements is unknown or over 256. */
+typedef struct ReadDims {
+  const char *what;         /* names the symbols */
+  int64_t lo, hi;           /* their range */
+  const Dim *const *bound;  /* [n] what each is at most, or NULL */
+  const Dim *const *exact;  /* [n] what the model declares each to be, NULL elements: nothing; checked at run time; or NULL */
+} ReadDims;
+const Dim *const *build_read(Builder *b, Value *v, ReadDims r, size_t *ret_n);
 const Dim *const *build_read_dims(Builder *b, Value *v, const char *what, int64_t lo, int64_t hi, const Dim *const *bound, size_t *ret_n);
 /* Same, all constants: copies into an array. False when not known or not constant. */
 bool build_const_ints(Builder *b, Value *v, const int64_t **ret, size_t *ret_n);

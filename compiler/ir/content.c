@@ -91,24 +91,36 @@ const Dim *const *build_content(Builder *b, Value *v, size_t *ret_n) {
   return c;
 }
 
-const Dim *const *build_read_dims(Builder *b, Value *v, const char *what, int64_t lo, int64_t hi, const Dim *const *bound,
-                                  size_t *ret_n) {
+const Dim *const *build_read(Builder *b, Value *v, ReadDims r, size_t *ret_n) {
   size_t n;
   if (!v) return NULL;
   const Dim *const *known = build_content(b, v, ret_n);
   if (known) return known;
   if (!build_small_count(v->type.rank, v->type.dims, CONTENT_MAX, &n)) {
-    build_error(b, DIAG_E0306, "the number of elements of %s, %s, must be known and at most %d", what, build_shape_text(b, v), CONTENT_MAX);
+    build_error(b, DIAG_E0306, "the number of elements of %s, %s, must be known and at most %d", r.what, build_shape_text(b, v), CONTENT_MAX);
     return NULL;
   }
-  const Dim **symbols = NEW_ARRAY(b->ir->arena, const Dim *, n);
-  for (size_t k = 0; k < n; k++) symbols[k] = bd_data_symbol(b, what, lo, hi, bound ? bound[k] : NULL);
+  const Dim **symbols = NEW_ARRAY(b->ir->arena, const Dim *, n), **content = NEW_ARRAY(b->ir->arena, const Dim *, n);
+  for (size_t k = 0; k < n; k++) {
+    int64_t exact;
+    if (r.exact && r.exact[k] && dim_is_const(r.exact[k], &exact)) { /* the symbol only checks */
+      symbols[k] = bd_data_symbol(b, r.what, exact, exact, NULL);
+      content[k] = r.exact[k];
+    } else {
+      content[k] = symbols[k] = bd_data_symbol(b, r.what, r.lo, r.hi, r.bound ? r.bound[k] : NULL);
+    }
+  }
   SymbolsAttr *attr = NEW(b->ir->arena, SymbolsAttr);
   attr->symbols = symbols;
   (void)graph_add_node(b->graph, OP_SYMBOLS, &v, 1, NULL, 0, attr, b->place);
-  v->content = symbols;
+  v->content = content;
   *ret_n = n;
-  return symbols;
+  return content;
+}
+
+const Dim *const *build_read_dims(Builder *b, Value *v, const char *what, int64_t lo, int64_t hi, const Dim *const *bound,
+                                  size_t *ret_n) {
+  return build_read(b, v, (ReadDims){.what = what, .lo = lo, .hi = hi, .bound = bound}, ret_n);
 }
 
 bool build_const_ints(Builder *b, Value *v, const int64_t **ret, size_t *ret_n) {

@@ -67,6 +67,10 @@ static inline uint32_t op_rank(const OpContext *c, size_t k) { return c->in[k]->
 static inline const Dim *op_dim(const OpContext *c, size_t k, uint32_t axis) { return c->in[k]->type.dims[axis]; }
 static inline DType op_dtype(const OpContext *c, size_t k) { return c->in[k]->type.dtype; }
 
+/* The sizes that the model declares for output k when that is a graph output, where they are constants and its rank is `rank`: [rank], NULL where nothing is
+ * declared; or NULL. They are the model's word, so what depends on them must be checked. */
+const Dim *const *op_declared(const OpContext *c, size_t k, uint32_t rank);
+
 /* An ONNX tensor as a constant value of the graph. NULL after a diagnostic. */
 Value *op_constant(OpContext *c, const OnnxTensor *t);
 /* A sparse attribute, made dense. NULL when absent or after a diagnostic. */

@@ -120,6 +120,25 @@ bool op_unsupported(OpContext *c, const char *fmt, ...) {
   return false;
 }
 
+/* ---- declared shapes ---- */
+const Dim *const *op_declared(const OpContext *c, size_t k, uint32_t rank) {
+  Importer *im = c->importer;
+  if (im->graph != im->ir->main || im->frame->function || k >= c->n_out) return NULL;
+  if (!im->has_declared) {
+    const OnnxGraph *g = im->model->graph;
+    im->declared = map_new(im->a);
+    for (size_t i = 0; i < g->n_outputs; i++)
+      if (g->outputs[i].type) map_put(&im->declared, g->outputs[i].name, (void *)(uintptr_t)g->outputs[i].type);
+    im->has_declared = true;
+  }
+  const OnnxType *t = map_get(&im->declared, c->node->outputs[k]);
+  if (!t || t->kind != ONNX_TYPE_TENSOR || !t->has_shape || t->n_dims != rank) return NULL;
+  const Dim **d = NEW_ARRAY(im->a, const Dim *, rank);
+  for (uint32_t i = 0; i < rank; i++)
+    if (t->dims[i].kind == ONNX_DIM_VALUE && t->dims[i].value >= 0 && t->dims[i].value <= INT32_MAX) d[i] = bd_const((Builder *)(uintptr_t)&c->b, t->dims[i].value);
+  return d;
+}
+
 /* ---- axes ---- */
 bool op_axis(OpContext *c, int64_t axis, uint32_t rank, uint32_t *ret) {
   if (axis < -(int64_t)rank || axis >= (int64_t)rank) return op_fail(c, DIAG_E0304, "axis %lld is out of range for rank %u", (long long)axis, rank);

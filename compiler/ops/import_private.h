@@ -44,6 +44,8 @@ typedef struct Importer {
   Map rows;      /* "domain\ntype" -> RowList */
   Map functions; /* "domain\nname\noverload" -> OnnxFunction */
   Map missing;   /* -> Missing */
+  Map declared;  /* name -> OnnxType of the main graph's outputs (types of intermediate values are often wrong), made when first asked for */
+  bool has_declared;
   Map orders;    /* address of a graph's nodes -> NodeOrder: a function's body is sorted once */
   Map locals;    /* address of a body -> Map of the names that it defines */
   Graph *graph;

@@ -28,7 +28,8 @@ static bool run_time_axes(OpContext *c, Value *x, Value *axes, Reduction *r) {
   if (!r->flags) return false;
   Value *one = build_scalar_i(b, DT_s64, 1);
   Value *sizes = build_fn3(b, SC_select, build_fn2(b, SC_eq, r->flags, one), one, build_dims(b, x->type.dims, rank));
-  r->dims = build_read_dims(b, sizes, "size", 0, INT32_MAX, NULL, &n);
+  const ReadDims read = {.what = "size", .hi = INT32_MAX, .bound = x->type.dims, .exact = r->keep ? op_declared(c, 0, rank) : NULL};
+  r->dims = build_read(b, sizes, read, &n);
   for (uint32_t i = 0; r->dims && i < rank; i++) {
     Expr e = {0};
     Value *flag = flag_of(c, r->flags, i);
@@ -97,7 +98,11 @@ static Value *squeezed(OpContext *c, Value *v, const Value *x, const Reduction *
   const uint32_t rank = x->type.rank;
   size_t n;
   Value *kept = op_unflagged(c, build_dims(b, x->type.dims, rank), r->flags, rank, r->n_flagged);
-  const Dim *const *dims = build_read_dims(b, kept, "size", 0, INT32_MAX, NULL, &n);
+  const Dim *most = op_dims(c)->one, *bound[MAX_RANK];
+  for (uint32_t i = 0; i < rank; i++) most = dim_max(op_dims(c), most, x->type.dims[i]);
+  for (uint32_t i = 0; i < rank; i++) bound[i] = most;
+  const ReadDims read = {.what = "size", .hi = INT32_MAX, .bound = bound, .exact = op_declared(c, 0, rank - r->n_flagged)};
+  const Dim *const *dims = build_read(b, kept, read, &n);
   return dims ? build_reshape(b, v, rank - r->n_flagged, dims) : NULL;
 }
 

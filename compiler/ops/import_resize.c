@@ -115,7 +115,7 @@ static const Dim *resize_reach(OpContext *c, const Resize *r, const ResizeAxis *
   Value *scale = build_fn2(b, SC_min, ax->operands[0], build_scalar_f(b, DT_f64, 1));
   Value *reach = build_fn1(b, SC_ceil, build_fn2(b, SC_div, build_scalar_f(b, DT_f64, radius), scale));
   size_t n;
-  const Dim *const *d = build_read_dims(b, build_cast(b, reach, DT_s64, true), "reach", 1, INT16_MAX, NULL, &n);
+  const Dim *const *d = build_read(b, build_cast(b, reach, DT_s64, true), (ReadDims){.what = "reach", .lo = 1, .hi = INT16_MAX}, &n);
   if (d && d[0]->hi > INT16_MAX) {
     (void)op_fail(c, DIAG_E0403, "the scale is too small");
     return NULL;
@@ -246,26 +246,26 @@ static const Dim *scaled_dim(OpContext *c, const Dim *d, double scale) {
 }
 
 /* The output sizes that scales give, one an axis listed in axes. */
-static bool sizes_from_scales(OpContext *c, Value *scales, const Dim *const *in, size_t n, const Dim **ret) {
+static bool sizes_from_scales(OpContext *c, Value *scales, const Dim *const *in, size_t n, const Dim *const *exact, const Dim **ret) {
   Builder *b = &c->b;
   const double *known;
   size_t n_known;
-  bool exact = build_const_floats(b, scales, &known, &n_known);
+  bool whole = build_const_floats(b, scales, &known, &n_known);
   for (size_t k = 0; k < n; k++) {
-    if (exact && !(known[k] > 0 && known[k] < 1e9)) return op_fail(c, DIAG_E0403, "scale %zu is %g", k, known[k]);
-    ret[k] = exact ? scaled_dim(c, in[k], known[k]) : NULL;
-    exact &= ret[k] != NULL;
+    if (whole && !(known[k] > 0 && known[k] < 1e9)) return op_fail(c, DIAG_E0403, "scale %zu is %g", k, known[k]);
+    ret[k] = whole ? scaled_dim(c, in[k], known[k]) : NULL;
+    whole &= ret[k] != NULL;
   }
-  if (exact) return true;
+  if (whole) return true;
   Value *real = build_fn2(b, SC_mul, scales, build_cast(b, build_dims(b, in, n), DT_f64, true));
   Value *sizes = build_cast(b, build_fn1(b, SC_floor, real), DT_s64, true);
-  const Dim *const *d = build_read_dims(b, sizes, "size", 0, INT32_MAX, NULL, &n_known);
+  const Dim *const *d = build_read(b, sizes, (ReadDims){.what = "size", .hi = INT32_MAX, .exact = exact}, &n_known);
   for (size_t k = 0; d && k < n; k++) ret[k] = d[k];
   return d != NULL;
 }
 
 /* keep_aspect_ratio_policy: one scale for all axes, the smallest or the largest of theirs; sizes rounded half up. */
-static bool keep_aspect(OpContext *c, const Dim *const *in, size_t n, Value **scales, const Dim **out) {
+static bool keep_aspect(OpContext *c, const Dim *const *in, size_t n, const Dim *const *exact, Value **scales, const Dim **out) {
   Builder *b = &c->b;
   const Str policy = op_str(c, "keep_aspect_ratio_policy", "stretch");
   if (str_is(policy, "stretch")) return true;
@@ -276,7 +276,7 @@ static bool keep_aspect(OpContext *c, const Dim *const *in, size_t n, Value **sc
   *scales = build_expand(b, one, 1, &len);
   Value *real = build_fn2(b, SC_add, build_fn2(b, SC_mul, *scales, build_cast(b, build_dims(b, in, n), DT_f64, true)), build_scalar_f(b, DT_f64, 0.5));
   size_t n_read;
-  const Dim *const *d = build_read_dims(b, build_cast(b, build_fn1(b, SC_floor, real), DT_s64, true), "size", 0, INT32_MAX, NULL, &n_read);
+  const Dim *const *d = build_read(b, build_cast(b, build_fn1(b, SC_floor, real), DT_s64, true), (ReadDims){.what = "size", .hi = INT32_MAX, .exact = exact}, &n_read);
   for (size_t k = 0; d && k < n; k++) out[k] = d[k];
   return d != NULL;
 }
@@ -297,17 +297,22 @@ static bool resize(OpContext *c, const Resize *r, const uint32_t *axes, size_t n
   Value *x = op_in(c, 0);
   const Dim *in[MAX_RANK], *out[MAX_RANK];
   size_t n_read;
-  for (size_t k = 0; k < n; k++) in[k] = x->type.dims[axes[k]];
+  const Dim *const *declared = op_declared(c, 0, x->type.rank), *exact[MAX_RANK];
+  for (size_t k = 0; k < n; k++) {
+    in[k] = x->type.dims[axes[k]];
+    exact[k] = declared ? declared[axes[k]] : NULL;
+  }
   if (!vector_of(c, sizes ? sizes : scales, n, sizes ? "sizes" : "scales")) return false;
   if (sizes) {
-    const Dim *const *d = build_read_dims(b, sizes, "size", 0, INT32_MAX, NULL, &n_read);
+    const bool stretch = str_is(op_str(c, "keep_aspect_ratio_policy", "stretch"), "stretch");
+    const Dim *const *d = build_read(b, sizes, (ReadDims){.what = "size", .hi = INT32_MAX, .exact = stretch ? exact : NULL}, &n_read);
     if (!d) return false;
     memcpy(out, d, n * sizeof *out);
     scales = build_fn2(b, SC_div, build_cast(b, build_dims(b, out, n), DT_f64, true), build_cast(b, build_dims(b, in, n), DT_f64, true));
-    if (!keep_aspect(c, in, n, &scales, out)) return false;
+    if (!keep_aspect(c, in, n, exact, &scales, out)) return false;
   } else {
     scales = build_cast(b, scales, DT_f64, true);
-    if (!scales || !sizes_from_scales(c, scales, in, n, out)) return false;
+    if (!scales || !sizes_from_scales(c, scales, in, n, exact, out)) return false;
   }
   if (region && !vector_of(c, region, 2 * n, "roi")) return false;
   region = build_cast(b, region, DT_f64, true);

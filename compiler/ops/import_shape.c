@@ -32,7 +32,8 @@ static const Dim *const *reshape_wanted(OpContext *c, Value *x, bool allow_zero,
   if (known) return known;
   int64_t n;
   if (dim_is_const(shape->type.dims[0], &n) && n <= MAX_RANK) shape = reshape_resolve(c, x, shape, (size_t)n, allow_zero);
-  return build_read_dims(b, shape, "shape", 0, INT32_MAX, NULL, ret_n);
+  const Dim *const *exact = dim_is_const(shape->type.dims[0], &n) && n <= MAX_RANK ? op_declared(c, 0, (uint32_t)n) : NULL;
+  return build_read(b, shape, (ReadDims){.what = "shape", .hi = INT32_MAX, .exact = exact}, ret_n);
 }
 
 bool import_reshape(OpContext *c) {
@@ -85,7 +86,8 @@ static bool squeeze_at_run_time(OpContext *c) {
   Value *flags = op_axes_flags(c, op_in(c, 1), rank, &n);
   if (!flags) return false;
   Value *kept = op_unflagged(c, build_dims(b, op_in(c, 0)->type.dims, rank), flags, rank, n);
-  const Dim *const *dims = build_read_dims(b, kept, "size", 0, INT32_MAX, NULL, &n_read);
+  const Dim *const *exact = op_declared(c, 0, rank - n);
+  const Dim *const *dims = build_read(b, kept, (ReadDims){.what = "size", .hi = INT32_MAX, .exact = exact}, &n_read);
   return dims && op_give(c, 0, build_reshape(b, op_in(c, 0), rank - n, dims));
 }
 
@@ -128,7 +130,8 @@ static bool unsqueeze_at_run_time(OpContext *c) {
   const GatherAxis axis = {.indirect = true, .operand = 1, .place = &place};
   Value *const in[] = {build_dims(b, own, op_rank(c, 0) + 1), before};
   Value *sizes = build_fn3(b, SC_select, build_fn2(b, SC_eq, flags, one), one, build_gather(b, in, 2, 1, &len, &axis));
-  const Dim *const *dims = build_read_dims(b, sizes, "size", 0, INT32_MAX, NULL, &n_read);
+  const Dim *const *exact = op_declared(c, 0, rank);
+  const Dim *const *dims = build_read(b, sizes, (ReadDims){.what = "size", .hi = INT32_MAX, .exact = exact}, &n_read);
   return dims && op_give(c, 0, build_reshape(b, op_in(c, 0), rank, dims));
 }
 
@@ -186,7 +189,12 @@ bool import_expand(OpContext *c) {
   if (!op_rank_in(c, 1, 1, 1)) return false;
   if (!build_content(b, shape, &n) && dim_is_const(shape->type.dims[0], &len) && len <= MAX_RANK)
     shape = expand_resolve(c, x, shape, (size_t)len);
-  const Dim *const *want = build_read_dims(b, shape, "shape", 0, INT32_MAX, NULL, &n);
+  /* the shape's elements are the last ones of the result's */
+  const bool counted = dim_is_const(shape->type.dims[0], &len) && len <= MAX_RANK;
+  const uint32_t wide = counted && len > x->type.rank ? (uint32_t)len : x->type.rank;
+  const Dim *const *declared = counted ? op_declared(c, 0, wide) : NULL;
+  const Dim *const *exact = declared ? declared + (wide - (uint32_t)len) : NULL;
+  const Dim *const *want = build_read(b, shape, (ReadDims){.what = "shape", .hi = INT32_MAX, .exact = exact}, &n);
   if (!want) return false;
   const uint32_t rank = n > x->type.rank ? (uint32_t)n : x->type.rank;
   if (rank > MAX_RANK) return op_unsupported(c, "a result of rank %u (at most %d)", rank, MAX_RANK);
@@ -239,7 +247,16 @@ bool import_tile(OpContext *c) {
   const Dim *repeats[MAX_RANK];
   if (c->row->until < 6) return tile_v1(c, repeats) && op_give(c, 0, tile(c, op_in(c, 0), repeats));
   size_t n;
-  const Dim *const *want = build_read_dims(&c->b, op_in(c, 1), "repeats", 0, INT32_MAX, NULL, &n);
+  const Dim *const *declared = op_declared(c, 0, op_rank(c, 0)), *times[MAX_RANK] = {NULL};
+  for (uint32_t i = 0; declared && i < op_rank(c, 0); i++) {
+    int64_t size, whole;
+    if (declared[i] && dim_is_const(declared[i], &whole) && dim_is_const(op_dim(c, 0, i), &size) && size > 0 && whole % size == 0)
+      times[i] = bd_const(&c->b, whole / size);
+  }
+  int64_t len;
+  const bool fits = op_rank(c, 1) == 1 && dim_is_const(op_dim(c, 1, 0), &len) && len == op_rank(c, 0);
+  const ReadDims read = {.what = "repeats", .hi = INT32_MAX, .exact = fits ? times : NULL};
+  const Dim *const *want = build_read(&c->b, op_in(c, 1), read, &n);
   if (!want) return false;
   if (n != op_rank(c, 0)) return op_fail(c, DIAG_E0402, "%zu repeats for shape %s", n, op_shape(c, 0));
   for (size_t i = 0; i < n; i++) {

@@ -60,9 +60,9 @@ static bool slice_at_run_time(OpContext *c, const SliceArgs *a) {
   Value *count = build_fn2(b, SC_div, build_fn2(b, SC_sub, build_fn2(b, SC_add, span, stride), one), stride);
   count = build_fn2(b, SC_max, count, zero);
   size_t n;
-  const Dim *const *s = build_read_dims(b, bound[0], "start", -1, INT32_MAX, NULL, &n);
-  const Dim *const *k = build_read_dims(b, count, "count", 0, INT32_MAX, x->type.dims, &n);
-  const Dim *const *st = build_read_dims(b, step, "step", INT32_MIN, INT32_MAX, NULL, &n);
+  const Dim *const *s = build_read(b, bound[0], (ReadDims){.what = "start", .lo = -1, .hi = INT32_MAX}, &n);
+  const Dim *const *k = build_read(b, count, (ReadDims){.what = "count", .hi = INT32_MAX, .bound = x->type.dims, .exact = op_declared(c, 0, rank)}, &n);
+  const Dim *const *st = build_read(b, step, (ReadDims){.what = "step", .lo = INT32_MIN, .hi = INT32_MAX}, &n);
   if (!s || !k || !st) return false;
   for (uint32_t i = 0; i < rank; i++) x = build_slice(b, x, i, s[i], k[i], st[i]);
   return op_give(c, 0, x);
@@ -142,7 +142,14 @@ bool import_split(OpContext *c) {
     const int64_t *v = op_ints(c, "split", &n);
     sizes = build_content(b, build_ints(b, v, n), &n);
   } else if (op_in(c, 1)) {
-    sizes = build_read_dims(b, op_in(c, 1), "split", 0, INT32_MAX, NULL, &n);
+    const Dim **exact = NEW_ARRAY(op_arena(c), const Dim *, c->n_out);
+    for (size_t k = 0; k < c->n_out; k++) {
+      const Dim *const *declared = op_declared(c, k, op_rank(c, 0));
+      exact[k] = declared ? declared[axis] : NULL;
+    }
+    int64_t len;
+    const bool fits = op_rank(c, 1) == 1 && dim_is_const(op_dim(c, 1, 0), &len) && (size_t)len == c->n_out;
+    sizes = build_read(b, op_in(c, 1), (ReadDims){.what = "split", .hi = INT32_MAX, .exact = fits ? exact : NULL}, &n);
     if (!sizes) return false;
   }
   if (!sizes) {
@@ -183,7 +190,7 @@ static bool pad_mode(OpContext *c, PadMode *ret) {
 /* Pads as dimensions: attribute `pads` (`paddings` in version 1) or input 1; starts, then ends, of the chosen axes. */
 static const Dim *const *pad_amounts(OpContext *c, Value *pads, size_t *ret_n) {
   const char *name = c->row->until < 2 ? "paddings" : "pads";
-  if (c->row->since >= 11) return build_read_dims(&c->b, pads, "pads", INT32_MIN, INT32_MAX, NULL, ret_n);
+  if (c->row->since >= 11) return build_read(&c->b, pads, (ReadDims){.what = "pads", .lo = INT32_MIN, .hi = INT32_MAX}, ret_n);
   const int64_t *v = op_ints(c, name, ret_n);
   return build_content(&c->b, build_ints(&c->b, v, *ret_n), ret_n);
 }

@@ -197,11 +197,11 @@ static void sizes_from_data_become_symbols(void **state) {
   const Dim *const x[] = {k(f, 2)};
   Value *v = input(f, DT_s64, 1, x);
   size_t n;
-  const Dim *const *d = build_read_dims(&f->b, v, "shape", 0, 100, NULL, &n);
+  const Dim *const *d = build_read(&f->b, v, (ReadDims){.what = "shape", .hi = 100}, &n);
   assert_int_equal(n, 2);
   assert_int_equal(d[0]->hi, 100);
   assert_int_equal(f->b.graph->nodes.data[0]->op, OP_SYMBOLS);
-  assert_ptr_equal(build_read_dims(&f->b, v, "shape", 0, 100, NULL, &n), d);
+  assert_ptr_equal(build_read(&f->b, v, (ReadDims){.what = "shape", .hi = 100}, &n), d);
 }
 
 int main(void) {
