@@ -217,7 +217,7 @@ Program *lower_graph(Arena *a, Ir *ir, const LowerOptions *opt) {
   lower_inputs(&l, ir->main);
   for (size_t i = 0; i < ir->main->nodes.n; i++) {
     const Node *n = ir->main->nodes.data[i];
-    if (n->dead) continue;
+    if (n->dead || n->op == OP_SYMBOLS) continue;
     if (!inputs_ready(&l, n) || !lower_fns[n->op](&l, n)) {
       l.failed = true;
       continue;
@@ -226,5 +226,5 @@ Program *lower_graph(Arena *a, Ir *ir, const LowerOptions *opt) {
       if (n->out[k] && l.slots[n->out[k]->id].virt) lower_materialise(&l, n->out[k], n->src);
   }
   lower_outputs(&l, ir->main);
-  return l.failed ? NULL : p;
+  return l.failed || !lower_check_symbols(&l) ? NULL : p;
 }

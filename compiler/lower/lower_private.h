@@ -41,6 +41,7 @@ bool lower_extern(Lower *l, const Node *n);
 bool lower_dims(Lower *l, const Node *n);
 bool lower_if(Lower *l, const Node *n);
 bool lower_loop(Lower *l, const Node *n);
+bool lower_check_symbols(Lower *l); /* E0306 for sizes that no step makes */
 
 const Virt *lower_virt(Lower *l, const Value *v);
 void lower_set_virt(Lower *l, const Value *v, const Virt *virt);

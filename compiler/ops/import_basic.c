@@ -1,5 +1,5 @@
 /* Constants, generators, and operators that give what they take. */
-#include "ops/import.h"
+#include "ops/shared.h"
 
 static bool give(OpContext *c, Value *v) {
   c->out[0] = v;
@@ -28,13 +28,21 @@ bool import_constant(OpContext *c) {
     const float *v = op_floats(c, "value_floats", &n);
     return give(c, vector(c, DT_f32, n, tensor_from_host(c->b.ir->arena, DT_f32, n, v)->bytes));
   }
-  return op_unsupported(c, "a constant of strings or a sparse one");
+  if (op_has_attr(c, "sparse_value")) return give(c, op_sparse_constant(c, "sparse_value"));
+  const Str *strings = op_strs(c, "value_strings", &n);
+  const bool one = op_has_attr(c, "value_string");
+  const Str single = op_str(c, "value_string", "");
+  if (!one && !op_has_attr(c, "value_strings")) return op_fail(c, DIAG_E0304, "the value is missing");
+  const Dim *dim = bd_const(&c->b, one ? 1 : (int64_t)n);
+  const Tensor *data = tensor_from_host(c->b.ir->arena, DT_str, one ? 1 : n, one ? arena_dup(c->b.ir->arena, &single, sizeof single) : strings);
+  return give(c, ir_add_const(c->b.ir, type_tensor(c->b.ir, DT_str, one ? 0 : 1, &dim), data, (Str){0}));
 }
 
 bool import_constant_of_shape(OpContext *c) {
   size_t n;
-  const Dim *const *dims = build_content(&c->b, c->in[0], &n);
-  if (!dims) return op_unsupported(c, "a shape that only data decides");
+  if (op_rank(c, 0) != 1) return op_fail(c, DIAG_E0402, "the shape must be a vector");
+  const Dim *const *dims = build_read_dims(&c->b, c->in[0], "size", 0, INT32_MAX, NULL, &n);
+  if (!dims) return false;
   if (n > MAX_RANK) return op_fail(c, DIAG_E0402, "rank %zu", n);
   for (size_t i = 0; i < n; i++)
     if (dims[i]->hi < 0) return op_fail(c, DIAG_E0403, "dimension %zu is negative", i);
@@ -44,36 +52,64 @@ bool import_constant_of_shape(OpContext *c) {
   return give(c, build_expand(&c->b, v ? build_reshape(&c->b, v, 0, NULL) : NULL, (uint32_t)n, dims));
 }
 
-/* start + i * delta for i below max(ceil((limit - start) / delta), 0) */
-bool import_range(OpContext *c) {
+/* ---- ranges: start + i * delta for i below max(ceil((limit - start) / delta), 0) ---- */
+/* From integers that are known at compile time; NULL otherwise. False after a diagnostic. */
+static bool known_count(OpContext *c, const Dim **ret) {
   Builder *b = &c->b;
   DimCtx *d = b->ir->dims;
-  DType t = op_dtype(c, 0);
-  const Dim *count = NULL;
-  if (dtype_is_int(t)) {
+  const Dim *limits[3];
+  for (size_t k = 0; k < 3; k++) {
     size_t n;
-    const Dim *const *s = build_content(b, c->in[0], &n), *const *l = s && n == 1 ? build_content(b, c->in[1], &n) : NULL, *const *e = l && n == 1 ? build_content(b, c->in[2], &n) : NULL;
-    if (!e || n != 1) return op_unsupported(c, "limits that only data decides");
-    if (dim_is(e[0], 0)) return op_fail(c, DIAG_E0403, "delta is 0");
-    if (e[0]->kind != DIM_CONST) return op_unsupported(c, "a delta that is not constant");
-    bool down = e[0]->value < 0;
-    const Dim *span = down ? dim_sub(d, s[0], l[0]) : dim_sub(d, l[0], s[0]);
-    count = dim_max(d, dim_ceildiv(d, span, down ? dim_mulc(d, e[0], -1) : e[0]), d->zero);
-  } else {
-    const double *s, *l, *e;
-    size_t n;
-    if (!build_const_floats(b, c->in[0], &s, &n) || !build_const_floats(b, c->in[1], &l, &n) || !build_const_floats(b, c->in[2], &e, &n))
-      return op_unsupported(c, "limits of a floating-point range that are not constant");
-    double steps = (l[0] - s[0]) / e[0];
-    if (!(steps < 4e18)) return op_fail(c, DIAG_E0403, "the number of elements is not finite");
-    int64_t whole = steps > 0 ? (int64_t)steps : 0;
-    count = dim_const(d, whole + ((double)whole < steps));
+    const Dim *const *content = build_content(b, c->in[k], &n);
+    if (!content || n != 1) return true;
+    limits[k] = content[0];
   }
-  Expr e = {0};
+  if (dim_is(limits[2], 0)) return op_fail(c, DIAG_E0403, "delta is 0");
+  if (limits[2]->kind != DIM_CONST) return true;
+  const bool down = limits[2]->value < 0;
+  const Dim *span = down ? dim_sub(d, limits[0], limits[1]) : dim_sub(d, limits[1], limits[0]);
+  *ret = dim_max(d, dim_ceildiv(d, span, down ? dim_mulc(d, limits[2], -1) : limits[2]), d->zero);
+  return true;
+}
+
+static bool known_float_count(OpContext *c, const Dim **ret) {
+  const double *s, *l, *e;
+  size_t n;
+  if (!build_const_floats(&c->b, c->in[0], &s, &n) || !build_const_floats(&c->b, c->in[1], &l, &n) || !build_const_floats(&c->b, c->in[2], &e, &n)) return true;
+  const double steps = (l[0] - s[0]) / e[0];
+  if (!(steps < 4e18)) return op_fail(c, DIAG_E0403, "the number of elements is not finite");
+  const int64_t whole = steps > 0 ? (int64_t)steps : 0;
+  *ret = bd_const(&c->b, whole + ((double)whole < steps));
+  return true;
+}
+
+/* Decided by data: computed in f64, which holds every span of up to 2^53, and read. */
+static const Dim *run_time_count(OpContext *c) {
+  Builder *b = &c->b;
+  Value *v[3];
+  size_t n;
+  for (size_t k = 0; k < 3; k++) v[k] = build_cast(b, build_reshape(b, c->in[k], 0, NULL), DT_f64, true);
+  Value *steps = build_fn1(b, SC_ceil, build_fn2(b, SC_div, build_fn2(b, SC_sub, v[1], v[0]), v[2]));
+  steps = build_fn2(b, SC_max, steps, build_scalar_f(b, DT_f64, 0));
+  const Dim *const *count = build_read_dims(b, build_cast(b, steps, DT_s64, true), "count", 0, INT32_MAX, NULL, &n);
+  return count ? count[0] : NULL;
+}
+
+bool import_range(OpContext *c) {
+  Builder *b = &c->b;
   Arena *a = b->ir->arena;
-  uint32_t start = expr_input(a, &e, 0, t), delta = expr_input(a, &e, 1, t);
-  uint32_t i = expr_cast(a, &e, t, true, expr_index(a, &e, 0));
-  expr_set_result(a, &e, expr_fn2(a, &e, SC_add, start, expr_fn2(a, &e, SC_mul, i, delta)));
+  const DType t = op_dtype(c, 0);
+  const Dim *count = NULL;
+  for (size_t k = 0; k < 3; k++)
+    if (!dim_is(type_count(b->ir, &c->in[k]->type), 1)) return op_fail(c, DIAG_E0402, "input %zu is no scalar", k);
+  if (!(dtype_is_int(t) ? known_count(c, &count) : known_float_count(c, &count))) return false;
+  if (!count) count = run_time_count(c);
+  if (!count) return false;
+  Expr e = {0};
+  const DType wide = dtype_is_float(t) ? dtype_compute(t) : t; /* one rounding of narrow floats */
+  const uint32_t start = expr_cast(a, &e, wide, true, expr_input(a, &e, 0, t)), delta = expr_cast(a, &e, wide, true, expr_input(a, &e, 1, t));
+  const uint32_t i = expr_cast(a, &e, wide, true, expr_index(a, &e, 0));
+  expr_set_result(a, &e, expr_cast(a, &e, t, true, expr_fn2(a, &e, SC_add, start, expr_fn2(a, &e, SC_mul, i, delta))));
   Value *const in[2] = {build_reshape(b, c->in[0], 0, NULL), build_reshape(b, c->in[2], 0, NULL)};
   return give(c, build_expr(b, e, in, 2, 1, &count));
 }
@@ -116,11 +152,13 @@ bool import_one_hot(OpContext *c) {
   size_t n;
   uint32_t axis, rank = x->rank + 1;
   const Dim *depth = NULL;
-  const Dim *const *content = build_content(b, c->in[1], &n);
+  Value *number = build_cast(b, build_reshape(b, c->in[1], 0, NULL), DT_s64, true);
   const double *value;
-  if (content && n == 1) depth = content[0];
-  else if (build_const_floats(b, c->in[1], &value, &n) && n == 1) depth = dim_const(b->ir->dims, (int64_t)value[0]);
-  if (!depth) return op_unsupported(c, "a depth that only data decides");
+  if (build_const_floats(b, c->in[1], &value, &n) && n == 1 && value[0] > -1 && value[0] < 2147483648.0) depth = dim_const(b->ir->dims, (int64_t)value[0]);
+  const Dim *const *read = depth || !number ? NULL : build_read_dims(b, number, "depth", 0, INT32_MAX, NULL, &n);
+  if (read) depth = read[0];
+  if (!depth) return false;
+  if (depth->hi < 0) return op_fail(c, DIAG_E0403, "the depth is negative");
   if (rank > MAX_RANK || !op_axis(c, op_int(c, "axis", -1), rank, &axis)) return rank > MAX_RANK ? op_fail(c, DIAG_E0402, "rank %u", rank) : false;
   if (c->in[2]->type.rank != 1 || !dim_is(c->in[2]->type.dims[0], 2)) return op_fail(c, DIAG_E0402, "values must hold two elements");
   const Dim *dims[MAX_RANK], *one = b->ir->dims->one;
@@ -138,13 +176,33 @@ bool import_one_hot(OpContext *c) {
   return give(c, build_expr(b, e, in, 3, (int)rank, dims));
 }
 
+/* An axis that only data decides: of the results along each axis the one asked for. Out of range is CASTNET_ERR_INDEX. */
+static Value *scan_along_any(OpContext *c, bool exclusive, bool reverse) {
+  Builder *b = &c->b;
+  const uint32_t rank = op_rank(c, 0);
+  int64_t numbers[MAX_RANK];
+  for (uint32_t i = 0; i < rank; i++) numbers[i] = i;
+  const Affine place = {.offset = b->ir->dims->zero};
+  const GatherAxis axis = {.indirect = true, .operand = 1, .place = &place};
+  Value *const in[] = {build_ints(b, numbers, rank), build_reshape(b, c->in[1], 0, NULL)};
+  Value *at = build_gather(b, in, 2, 0, NULL, &axis), *v = NULL;
+  for (uint32_t i = 0; i < rank; i++) {
+    Value *along = build_scan(b, (ScalarFn)c->row->arg, c->in[0], i, exclusive, reverse);
+    v = v ? build_fn3(b, SC_select, build_fn2(b, SC_eq, at, build_scalar_i(b, DT_s64, i)), along, v) : along;
+  }
+  return v;
+}
+
 bool import_cumulative(OpContext *c) {
+  const bool exclusive = op_int(c, "exclusive", 0) != 0, reverse = op_int(c, "reverse", 0) != 0;
   const int64_t *axis;
   size_t n;
   uint32_t at;
-  if (!build_const_ints(&c->b, c->in[1], &axis, &n) || n != 1) return op_unsupported(c, "an axis that is not constant");
+  if (!dim_is(type_count(c->b.ir, &c->in[1]->type), 1)) return op_fail(c, DIAG_E0402, "the axis is no scalar");
+  if (op_rank(c, 0) == 0) return give(c, exclusive ? op_scalar_like(c, c->in[0], c->row->arg == SC_mul) : c->in[0]);
+  if (!build_const_ints(&c->b, c->in[1], &axis, &n)) return give(c, scan_along_any(c, exclusive, reverse));
   if (!op_axis(c, axis[0], op_rank(c, 0), &at)) return false;
-  return give(c, build_scan(&c->b, (ScalarFn)c->row->arg, c->in[0], at, op_int(c, "exclusive", 0) != 0, op_int(c, "reverse", 0) != 0));
+  return give(c, build_scan(&c->b, (ScalarFn)c->row->arg, c->in[0], at, exclusive, reverse));
 }
 
 /* ---- sizes ---- */
