@@ -79,8 +79,9 @@ static const Dim *pool_windows(Builder *b, const Dim *in, const PoolAttr *a, uin
 Value *build_pool(Builder *b, Value *x, PoolAttr attr, bool ceil_mode, Value **ret_indices) {
   if (ret_indices) *ret_indices = NULL;
   if (!x) return NULL;
-  if (x->type.rank < attr.n_spatial + 1) {
-    build_error(b, DIAG_E0402, "input %s has too few dimensions for %u spatial axes", build_shape_text(b, x), attr.n_spatial);
+  if (x->type.rank != attr.n_spatial + 2) {
+    build_error(b, DIAG_E0402, "input %s must have rank %u: batch, channels, %u spatial axes", build_shape_text(b, x), attr.n_spatial + 2,
+                attr.n_spatial);
     return NULL;
   }
   const Dim *dims[MAX_RANK];

@@ -106,7 +106,7 @@ typedef struct ConvAttr {
   DType acc;
 } ConvAttr;
 typedef enum PoolKind { POOL_MAX, POOL_AVERAGE, POOL_LP, POOL_SUM } PoolKind;
-typedef struct PoolAttr { /* over the last n_spatial axes; out[1], if present: MaxPool's flat indices (s64) */
+typedef struct PoolAttr { /* of [N][C][n_spatial axes]; out[1], if present: MaxPool's flat indices (s64) */
   PoolKind kind;
   uint32_t n_spatial;
   const int64_t *kernel, *stride, *dilation;

@@ -165,11 +165,11 @@ bool import_lrn(OpContext *c) {
   const int64_t size = op_int(c, "size", 0);
   if (size < 1 || size > INT32_MAX) return op_fail(c, DIAG_E0304, "attribute 'size' is %lld", (long long)size);
   if (x->type.rank < 3) return op_fail(c, DIAG_E0402, "input %s must have rank 3 or more", op_shape(c, 0));
-  const Dim *const dims[] = {x->type.dims[0], x->type.dims[1], dim_product(d, x->type.dims + 2, x->type.rank - 2)};
+  const Dim *const dims[] = {x->type.dims[0], d->one, x->type.dims[1], dim_product(d, x->type.dims + 2, x->type.rank - 2)};
   const int64_t kernel[] = {size, 1}, ones[] = {1, 1};
   const Dim *const lo[] = {dim_const(d, (size - 1) / 2), d->zero}, *const hi[] = {dim_const(d, size / 2), d->zero};
   const PoolAttr pool = {.kind = POOL_SUM, .n_spatial = 2, .kernel = kernel, .stride = ones, .dilation = ones, .pad_lo = lo, .pad_hi = hi};
-  Value *sum = build_pool(b, build_reshape(b, build_fn2(b, SC_mul, x, x), 3, dims), pool, false, NULL);
+  Value *sum = build_pool(b, build_reshape(b, build_fn2(b, SC_mul, x, x), 4, dims), pool, false, NULL);
   sum = build_reshape(b, sum, x->type.rank, x->type.dims);
   if (!sum) return false;
   Value *scaled = build_fn2(b, SC_mul, sum, op_scalar_like(c, x, (double)(op_float(c, "alpha", 1e-4f) / (float)size)));

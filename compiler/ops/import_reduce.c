@@ -28,7 +28,9 @@ static bool run_time_axes(OpContext *c, Value *x, Value *axes, Reduction *r) {
   if (!r->flags) return false;
   Value *one = build_scalar_i(b, DT_s64, 1);
   Value *sizes = build_fn3(b, SC_select, build_fn2(b, SC_eq, r->flags, one), one, build_dims(b, x->type.dims, rank));
-  const ReadDims read = {.what = "size", .hi = INT32_MAX, .bound = x->type.dims, .exact = r->keep ? op_declared(c, 0, rank) : NULL};
+  const Dim *bound[MAX_RANK]; /* an empty axis becomes 1, too */
+  for (uint32_t i = 0; i < rank; i++) bound[i] = dim_max(op_dims(c), op_dims(c)->one, x->type.dims[i]);
+  const ReadDims read = {.what = "size", .hi = INT32_MAX, .bound = bound, .exact = r->keep ? op_declared(c, 0, rank) : NULL};
   r->dims = build_read(b, sizes, read, &n);
   for (uint32_t i = 0; r->dims && i < rank; i++) {
     Expr e = {0};
