@@ -100,6 +100,32 @@ typedef struct Texts {
   Str head, header, headers, runtime, strings, steps, workspace_size, body, detect;
 } Texts;
 
+typedef struct Undecided {
+  EmitCtx *c;
+  Map *locals; /* of symbols that data should have decided and no step does */
+  bool found;
+} Undecided;
+
+static void find_undecided(void *user, Str word) {
+  Undecided *u = user;
+  const Dim *symbol = map_get(u->locals, word);
+  if (!symbol || u->c->decided[symbol->symbol.index]) return;
+  u->c->decided[symbol->symbol.index] = u->found = true;
+  diag_add(u->c->diags, DIAG_E0901, (DiagPlace){0}, "no step decides the size %s", diag_quote(u->c->diags, symbol->symbol.name));
+}
+
+/* Every size that the calls name must come from somewhere. */
+static bool check_decided(EmitCtx *c, Str body) {
+  Map locals = map_new(c->arena);
+  for (size_t i = 0; i < c->program->dims->symbols.n; i++) {
+    const Dim *s = c->program->dims->symbols.data[i];
+    if (s->symbol.origin == DIM_FROM_DATA && !c->decided[i]) map_put(&locals, c->symbols[i], (void *)(uintptr_t)s);
+  }
+  Undecided u = {c, &locals, false};
+  names_each_word(body, find_undecided, &u);
+  return !u.found;
+}
+
 static bool make_texts(Frame *f, EmitCtx *c, Texts *t) {
   StrBuf header = sb_new(f->arena), size = sb_new(f->arena), strings = sb_new(f->arena), body = sb_new(f->arena);
   header_print(f, &header);
@@ -110,6 +136,7 @@ static bool make_texts(Frame *f, EmitCtx *c, Texts *t) {
                .body = sb_view(&body), .steps = sb_view(&c->functions), .detect = detect_text(f)};
   Bundle bundle = {0};
   const Str texts[] = {t->workspace_size, t->body, t->steps, t->detect};
+  if (!check_decided(c, t->body)) return false;
   if (!close_bundle(f, c, texts, sizeof texts / sizeof *texts, &bundle)) return false;
   t->headers = headers_text(f->arena, &bundle);
   t->runtime = bundle_text(f->arena, &bundle);

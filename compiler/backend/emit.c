@@ -63,7 +63,8 @@ EmitCtx *emit_new(Frame *f) {
   *c = (EmitCtx){.arena = f->arena, .diags = f->diags, .program = f->program, .opt = f->opt, .frame = f, .name = f->name,
                  .functions = sb_new(f->arena), .calls = sb_new(f->arena), .indent = 2, .symbols = f->locals,
                  .buffers = NEW_ARRAY(f->arena, EmitBuffer, f->program->buffers.n), .step_names = names_scope(f->arena),
-                 .shared = map_new(f->arena), .needs = map_new(f->arena)};
+                 .decided = NEW_ARRAY(f->arena, bool, f->program->dims->symbols.n),
+                 .checked = NEW_ARRAY(f->arena, bool, f->program->ir->n_checks), .shared = map_new(f->arena), .needs = map_new(f->arena)};
   for (uint32_t i = 0; i < f->program->buffers.n; i++) init_buffer(c, i);
   return c;
 }

@@ -46,6 +46,8 @@ typedef struct EmitCtx {
   const Str *symbols;     /* [dims->symbols.n] the locals' names */
   EmitBuffer *buffers;    /* [program->buffers.n] */
   NameScope step_names;
+  bool *decided;          /* [dims->symbols.n] by a step printed so far */
+  bool *checked;          /* [ir->n_checks] printed behind the step that decided the last symbol of it */
   Map shared;             /* text of a step function -> its name */
   Map needs;              /* roots named by emit_need */
 } EmitCtx;

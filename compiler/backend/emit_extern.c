@@ -139,12 +139,25 @@ static void print_operands(ExternPrinter *p, const char *word, const char *array
 }
 
 /* ---- the call ---- */
-/* What the function decided, held against its range before anything is computed from it. */
+/* A value that data decided is held against its symbol's range before anything is computed from it. */
+static void print_range(EmitCtx *c, StrBuf *b, SymbolSet *used, const Dim *symbol, const char *value, const char *error) {
+  const Dim *upper = dim_upper(c->program->dims, symbol);
+  if (symbol->lo > INT64_MIN) {
+    sb_printf(b, "  if (%s < ", value);
+    dimc_const(b, symbol->lo);
+    sb_printf(b, ") return %s;\n", error);
+  }
+  if (dim_is(upper, INT64_MAX) || dimc_has_data(upper)) return;
+  emit_symbols_add(c, used, upper);
+  sb_printf(b, "  if (%s > ", value);
+  emit_dim(c, b, upper);
+  sb_printf(b, ") return %s;\n", error);
+}
+
 static void print_def(ExternPrinter *p, const SymbolDef *d, uint32_t k) {
-  const Dim *upper = dim_upper(p->c->program->dims, d->symbol);
-  sb_printf(&p->body, "  if (y%u_dims[%u] < %" PRId64 " || y%u_dims[%u] > ", d->out, d->axis, d->symbol->lo, d->out, d->axis);
-  print_dim(p, upper);
-  sb_printf(&p->body, ") return CASTNET_ERR_OP;\n  *d%u = y%u_dims[%u];\n", k, d->out, d->axis);
+  Str value = arena_printf(p->c->arena, "y%u_dims[%u]", d->out, d->axis);
+  print_range(p->c, &p->body, &p->symbols, d->symbol, value.ptr, "CASTNET_ERR_OP");
+  sb_printf(&p->body, "  *d%u = %s;\n", k, value.ptr);
   sb_printf(&p->params, ", int64_t *d%u", k);
   sb_printf(&p->args, ", &%.*s", STR_ARG(p->c->symbols[d->symbol->symbol.index]));
 }
@@ -170,6 +183,37 @@ static void declare_custom(EmitCtx *c, Str symbol) {
   sb_str(&c->functions, key);
 }
 
+static void note_open(void *user, const Dim *symbol) {
+  EmitCtx *c = ((void **)user)[0];
+  if (symbol->symbol.origin == DIM_FROM_DATA && !c->decided[symbol->symbol.index]) ((void **)user)[1] = c;
+}
+
+static bool is_decided(EmitCtx *c, const Dim *d) {
+  void *user[2] = {c, NULL};
+  dim_each_symbol(d, note_open, user);
+  return user[1] == NULL;
+}
+
+/* Equalities that could not be proved, as soon as data have decided all that they speak of (those of inputs alone are at the
+ * head of the call). */
+static void print_checks(EmitCtx *c) {
+  const Ir *ir = c->program->ir;
+  const DimNames names = {.symbols = c->symbols};
+  for (size_t i = 0; i < ir->n_checks; i++) {
+    const Dim *a = ir->checks[i].a, *b = ir->checks[i].b;
+    if (c->checked[i] || (!dimc_has_data(a) && !dimc_has_data(b)) || !is_decided(c, a) || !is_decided(c, b)) continue;
+    StrBuf text = sb_new(c->arena);
+    dimc_print_checked(&text, a, &names);
+    sb_puts(&text, " != ");
+    dimc_print_checked(&text, b, &names);
+    emit_line(c, "{");
+    emit_line(c, "  int bad = 0;");
+    emit_line(c, "  if (%s || bad) return CASTNET_ERR_DIM;", text.data);
+    emit_line(c, "}");
+    c->checked[i] = true;
+  }
+}
+
 bool emit_extern(EmitCtx *c, const Step *s) {
   const ExternStep *e = s->attr;
   ExternPrinter p = {.c = c, .step = s, .e = e, .params = sb_new(c->arena), .args = sb_new(c->arena),
@@ -191,5 +235,31 @@ bool emit_extern(EmitCtx *c, const Step *s) {
   if (s->n_out && s->out[0] != NO_TENSOR) emit_describe(c, &comment, s->out[0]);
   sb_printf(&rest, "(%s) {\n%s  return CASTNET_OK;\n}\n", p.params.data, p.body.data);
   emit_call(c, s, emit_function(c, s, "int", sb_view(&comment), sb_view(&rest)), true, sb_view(&p.args));
+  for (uint32_t k = 0; k < e->n_defs; k++) c->decided[e->defs[k].symbol->symbol.index] = true;
+  print_checks(c);
+  return true;
+}
+
+/* Sizes that stand in an integer tensor. */
+bool emit_symbols(EmitCtx *c, const Step *s) {
+  const SymbolsStep *y = s->attr;
+  SymbolSet used = emit_symbols_new(c);
+  StrBuf params = sb_new(c->arena), body = sb_new(c->arena), args = sb_new(c->arena), rest = sb_new(c->arena);
+  emit_pointer(c, &args, s->in[0], false);
+  for (size_t k = 0; k < y->n; k++) {
+    const Dim *symbol = y->symbols[k];
+    Str value = arena_printf(c->arena, "v%zu", k);
+    sb_printf(&body, "  const int64_t %s = (int64_t)x[%zu];\n", value.ptr, k);
+    print_range(c, &body, &used, symbol, value.ptr, "CASTNET_ERR_DIM");
+    sb_printf(&body, "  *d%zu = %s;\n", k, value.ptr);
+    sb_printf(&params, ", int64_t *d%zu", k);
+    sb_printf(&args, ", &%.*s", STR_ARG(c->symbols[symbol->symbol.index]));
+  }
+  emit_symbol_params(c, &params, &used);
+  emit_symbol_args(c, &args, &used);
+  sb_printf(&rest, "(const %s *x%s) {\n%s  return CASTNET_OK;\n}\n", emit_ctype(c, s->in[0]), sb_view(&params).ptr, sb_view(&body).ptr);
+  emit_call(c, s, emit_function(c, s, "int", (Str){0}, sb_view(&rest)), true, sb_view(&args));
+  for (size_t k = 0; k < y->n; k++) c->decided[y->symbols[k]->symbol.index] = true;
+  print_checks(c);
   return true;
 }

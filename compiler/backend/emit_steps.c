@@ -2,7 +2,7 @@
 
 static bool (*const emit_fns[STEP_COUNT])(EmitCtx *c, const Step *s) = {
     [STEP_NEST] = emit_nest, [STEP_CONTRACT] = emit_contract, [STEP_CONV] = emit_conv,
-    [STEP_POOL] = emit_pool,       [STEP_EXTERN] = emit_extern,     [STEP_RECURRENT] = emit_recurrent,
+    [STEP_POOL] = emit_pool,       [STEP_EXTERN] = emit_extern,     [STEP_SYMBOLS] = emit_symbols,     [STEP_RECURRENT] = emit_recurrent,
 };
 
 bool emit_steps(EmitCtx *c) {

@@ -9,6 +9,7 @@ bool emit_contract(EmitCtx *c, const Step *s);
 bool emit_conv(EmitCtx *c, const Step *s);
 bool emit_pool(EmitCtx *c, const Step *s);
 bool emit_extern(EmitCtx *c, const Step *s);
+bool emit_symbols(EmitCtx *c, const Step *s);
 
 bool emit_recurrent(EmitCtx *c, const Step *s);
 

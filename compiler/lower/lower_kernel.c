@@ -304,6 +304,17 @@ bool lower_extern(Lower *l, const Node *n) {
   return true;
 }
 
+bool lower_symbols(Lower *l, const Node *n) {
+  SymbolsStep *s = NEW(l->a, SymbolsStep);
+  int64_t count = 0;
+  if (!dim_is_const(type_count(l->ir, &n->in[0]->type), &count)) return lower_unsupported(l, n, "how many sizes a tensor holds must be known");
+  *s = (SymbolsStep){((const SymbolsAttr *)n->attr)->symbols, (size_t)count};
+  uint32_t *in = NEW_ARRAY(l->a, uint32_t, 1);
+  in[0] = lower_dense(l, n->in[0], n->src);
+  (void)lower_step(l, STEP_SYMBOLS, in, 1, NULL, 0, s, NULL, n->src);
+  return true;
+}
+
 bool lower_if(Lower *l, const Node *n) { return lower_unsupported(l, n, "control flow whose condition is not constant is not compiled by this version"); }
 bool lower_loop(Lower *l, const Node *n) { return lower_unsupported(l, n, "loops are not compiled by this version"); }
 

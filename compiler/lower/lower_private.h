@@ -38,6 +38,7 @@ bool lower_pool(Lower *l, const Node *n);
 bool lower_composite(Lower *l, const Node *n);
 bool lower_recurrent(Lower *l, const Node *n);
 bool lower_extern(Lower *l, const Node *n);
+bool lower_symbols(Lower *l, const Node *n);
 bool lower_dims(Lower *l, const Node *n);
 bool lower_if(Lower *l, const Node *n);
 bool lower_loop(Lower *l, const Node *n);

@@ -150,6 +150,12 @@ typedef struct ExternStep {
   uint32_t n_defs;
 } ExternStep;
 
+/* Symbols read from the elements of an integer tensor in[0], each held against its range (CASTNET_ERR_DIM). No output. */
+typedef struct SymbolsStep {
+  const Dim *const *symbols; /* [n] */
+  size_t n;
+} SymbolsStep;
+
 typedef struct Block Block;
 typedef struct IfStep { Block *then_block, *else_block; } IfStep; /* in[0]: condition; branches write the same out tensors */
 typedef struct LoopStep { Block *body; } LoopStep;

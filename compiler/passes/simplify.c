@@ -9,7 +9,7 @@ static void mark_graph(Graph *g, uint8_t *live) {
   for (size_t i = 0; i < g->outputs.n; i++) mark(g->outputs.data[i], live);
   for (size_t i = g->nodes.n; i-- > 0;) {
     Node *n = g->nodes.data[i];
-    bool used = false;
+    bool used = n->op == OP_SYMBOLS; /* sizes further on depend on it */
     for (uint32_t k = 0; k < n->n_out; k++) used = used || live[n->out[k]->id];
     n->dead = n->dead || !used;
     if (n->dead) continue;
