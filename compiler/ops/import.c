@@ -108,6 +108,16 @@ bool import_nodes(Importer *im, const OnnxNode *nodes, size_t n) {
   return ok && !im->gave_up;
 }
 
+static bool check_opsets(Importer *im, const OnnxOpset *opsets, size_t n) {
+  bool ok = true;
+  for (size_t i = 0; i < n; i++) {
+    if (opsets[i].version >= 1) continue;
+    (void)diag_add(im->diags, DIAG_E0302, import_file_place(im), "domain %s is imported at version %lld; the first is 1", diag_quote(im->diags, opsets[i].domain), (long long)opsets[i].version);
+    ok = false;
+  }
+  return ok;
+}
+
 Ir *import_model(Arena *a, Diags *d, const OnnxModel *m, const ImportOptions *opt) {
   Importer *im = NEW(a, Importer);
   *im = (Importer){.a = a, .ir = ir_new(a, d), .diags = d, .model = m, .opt = opt, .missing = map_new(a), .orders = map_new(a), .locals = map_new(a)};
@@ -119,7 +129,8 @@ Ir *import_model(Arena *a, Diags *d, const OnnxModel *m, const ImportOptions *op
   size_t twice;
   im->budget = size_mul(import_count_work(m), 2, &twice) && size_add(twice, WORK_INLINED, &im->budget) ? im->budget : SIZE_MAX;
   import_index_rows(im);
-  bool ok = import_index_functions(im);
+  bool ok = check_opsets(im, m->opsets, m->n_opsets);
+  ok = import_index_functions(im) && ok;
   ok = import_main_graph(im, m->graph) && ok;
   import_flush_missing(im);
   return ok && !diags_any(d) ? im->ir : NULL;

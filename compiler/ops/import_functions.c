@@ -21,6 +21,7 @@ bool import_index_functions(Importer *im) {
       (void)diag_add(im->diags, DIAG_E0205, import_file_place(im), "function %s is defined twice", diag_quote(im->diags, f->name));
       ok = false;
     }
+    if (!f->name.len) ok = ((void)diag_add(im->diags, DIAG_E0205, import_file_place(im), "function %zu has no name", i), false);
     map_put(&im->functions, key, (void *)(uintptr_t)f);
   }
   return ok;

@@ -226,3 +226,22 @@ bool import_feature_vectorizer(OpContext *c) {
   }
   return op_give(c, 0, build_concat(b, parts, c->n_in, 1));
 }
+
+/* ---- com.microsoft ---- */
+static Value *matrices_transposed(OpContext *c, Value *x, bool swap) {
+  uint32_t perm[MAX_RANK];
+  const uint32_t rank = x->type.rank;
+  if (!swap || rank < 2) return x;
+  for (uint32_t i = 0; i < rank; i++) perm[i] = i;
+  perm[rank - 1] = rank - 2, perm[rank - 2] = rank - 1;
+  return build_transpose(&c->b, x, perm);
+}
+
+/* alpha * A B, either transposed */
+bool import_fused_matmul(OpContext *c) {
+  if (op_int(c, "transBatchA", 0) || op_int(c, "transBatchB", 0)) return op_unsupported(c, "transposed batch axes");
+  Value *x = matrices_transposed(c, c->in[0], op_int(c, "transA", 0) != 0), *y = matrices_transposed(c, c->in[1], op_int(c, "transB", 0) != 0);
+  Value *v = build_matmul(&c->b, x, y);
+  const double alpha = (double)op_float(c, "alpha", 1);
+  return op_give(c, 0, alpha == 1 ? v : build_fn2(&c->b, SC_mul, v, op_scalar_like(c, v, alpha)));
+}
