@@ -28,6 +28,8 @@ typedef struct Check {
   castnet *model;                  /* its compile */
   const castnet_interface *iface; /* NULL: not compiled */
   Diags diags;                     /* besides those of the compile */
+  DataSet made;                    /* where there are no data sets: made inputs, `inputs` NULL before */
+  DataSet failed;                  /* the first that did not agree, for --bisect; `inputs` NULL: none */
   VEC(SetReport) sets;
   bool interrupted;
 } Check;
@@ -41,7 +43,7 @@ bool check_make_set(Cli *c, Check *k, uint64_t seed, DataSet *ret);
 bool check_evaluate(Cli *c, Check *k, const OnnxValue *const *inputs, GraphHook hook, void *user, const OnnxValue ***ret, size_t *ret_n);
 
 /* check_bisect.c: says which node's result is the first to differ from the reference evaluation on a data set. */
-void check_bisect(Cli *c, const BuildOptions *o, Workdir *w, Check *k, const DataSet *set);
+void check_bisect(Cli *c, const BuildOptions *o, Check *k, const DataSet *set);
 
 /* check_report.c */
 int check_status(const Check *k); /* exit code */

@@ -130,34 +130,50 @@ static void report(Cli *c, Check *k, const DataSet *set, const Probes *p, const 
 
 static void free_model(void *m) { castnet_free(m); }
 
-void check_bisect(Cli *c, const BuildOptions *o, Workdir *w, Check *k, const DataSet *set) {
+/* The model again, with every result as an output; NULL after its diagnostics were printed. */
+static castnet *compile_all(Cli *c, const Check *k) {
+  castnet *m = castnet_new();
+  if (!m) door_leave(arena_door(c->arena), DOOR_MEMORY, "out of memory");
+  arena_on_free(c->arena, free_model, m);
+  Probes *probes = NEW(c->arena, Probes);
+  probes->arena = c->arena;
+  castnet_on_graph(m, add_outputs, probes);
+  if (castnet_compile(m, k->path, &k->options) == CASTNET_STATUS_OK) return m;
+  print_model_diags(c, m);
+  return NULL;
+}
+
+/* False after diagnostics in d, or when a signal asked castnet to end. */
+static bool build_and_run(Cli *c, Diags *d, const BuildOptions *o, castnet *m, const DataSet *set, AdapterResult *ret) {
+  const castnet_interface *f = castnet_get_interface(m);
+  Workdir *w = workdir_open(c->arena, d, NULL);
+  if (!w) return false;
+  bool ok = castnet_write(m, workdir_path(w)) == CASTNET_STATUS_OK && adapter_write(c->arena, d, w, &f, 1) &&
+            builder_build(c, d, o, w, &f, 1) &&
+            builder_run(c, d, o, w, workdir_file(c->arena, w, "castnet_check"), 0, f, set->inputs, ret) == RUN_DONE;
+  c->interrupted = workdir_signal(w);
+  workdir_close(w);
+  return ok;
+}
+
+void check_bisect(Cli *c, const BuildOptions *o, Check *k, const DataSet *set) {
   Probes probes = {.arena = c->arena};
+  Diags diags = {.arena = c->arena};
   Check all = *k;
   AdapterResult got;
   const OnnxValue **want;
   size_t n_want;
-  all.diags = (Diags){.arena = c->arena};
+  all.diags = diags;
   all.options.name = "bisect";
   if (!check_evaluate(c, &all, set->inputs, add_outputs, &probes, &want, &n_want)) {
     print_diags(c, &all.diags);
     return;
   }
   own_places(&probes);
-  all.model = castnet_new();
-  if (!all.model) door_leave(arena_door(c->arena), DOOR_MEMORY, "out of memory");
-  arena_on_free(c->arena, free_model, all.model);
-  castnet_on_graph(all.model, add_outputs, &(Probes){.arena = c->arena});
-  if (castnet_compile(all.model, all.path, &all.options) != CASTNET_STATUS_OK || castnet_write(all.model, workdir_path(w)) != CASTNET_STATUS_OK) {
-    print_model_diags(c, all.model);
-    return;
-  }
-  const castnet_interface *m = all.iface = castnet_get_interface(all.model);
-  if (m->n_outputs != n_want || n_want != probes.list.n) {
-    say("the two programs have different outputs");
-    return;
-  }
-  if (!adapter_write(c->arena, &all.diags, w, &m, 1) || !builder_build(c, &all.diags, o, w, &m, 1) ||
-      builder_run(c, &all.diags, o, w, workdir_file(c->arena, w, "castnet_check"), 0, m, set->inputs, &got) != RUN_DONE)
-    print_diags(c, &all.diags);
+  all.model = compile_all(c, &all);
+  if (!all.model) return;
+  size_t n_outputs = castnet_get_interface(all.model)->n_outputs;
+  if (n_outputs != n_want || n_want != probes.list.n) say("the two programs have different outputs");
+  else if (!build_and_run(c, &diags, o, all.model, set, &got)) print_diags(c, &diags);
   else report(c, k, set, &probes, got.outputs, want);
 }

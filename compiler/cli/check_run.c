@@ -39,16 +39,14 @@ static void run_set(Cli *c, const BuildOptions *o, Workdir *w, Check *k, size_t 
   for (size_t i = before; i < k->diags.list.n; i++)
     if (!k->diags.list.data[i].place.file.len) k->diags.list.data[i].place.file = str_c(set->dir ? set->dir : k->path);
   if (outcome == RUN_DONE) compare_set(c, k, set, &got);
-  if (outcome != RUN_INTERRUPTED && diags_any(&k->diags) && options_has(c, OPT_BISECT)) check_bisect(c, o, w, k, set);
+  if (!k->failed.inputs && k->diags.list.n > before) k->failed = *set;
 }
 
 static void run_sets(Cli *c, const BuildOptions *o, Workdir *w, Check *k, size_t index) {
   DataSet set;
   for (size_t i = 0; i < k->n_dirs && !k->interrupted; i++)
     if (dataset_load(c->arena, &k->diags, k->dirs[i], k->iface, &set)) run_set(c, o, w, k, index, &set);
-  uint64_t seed;
-  if (k->n_dirs == 0 && options_number(c, OPT_SEED, 0, UINT64_MAX, 1, &seed) && check_make_set(c, k, seed, &set))
-    run_set(c, o, w, k, index, &set);
+  if (k->made.inputs) run_set(c, o, w, k, index, &k->made);
 }
 
 /* All as one program. Where the compiler fails on several, each half is tried by itself, so that the others are judged. */
@@ -73,19 +71,35 @@ static void build_and_run(Cli *c, const BuildOptions *o, Workdir *w, Check *cons
   }
 }
 
+/* Before the folder is opened: while it is, only the end of a child lets a signal through. */
+static void make_sets(Cli *c, Check *const *checks, size_t n) {
+  uint64_t seed;
+  if (!options_number(c, OPT_SEED, 0, UINT64_MAX, 1, &seed)) return;
+  for (size_t i = 0; i < n; i++)
+    if (checks[i]->n_dirs == 0 && !check_make_set(c, checks[i], seed, &checks[i]->made)) checks[i]->made = (DataSet){0};
+}
+
+/* The folder and what happens in it. */
+static void write_and_run(Cli *c, const BuildOptions *o, Check **checks, size_t n) {
+  Workdir *w = workdir_open(c->arena, &checks[0]->diags, options_last(c, OPT_KEEP));
+  size_t n_written = 0;
+  if (!w) return;
+  if (c->progress) workdir_on_wait(w, progress_tick, c->progress);
+  for (size_t i = 0; i < n; i++)
+    if (castnet_write(checks[i]->model, workdir_path(w)) == CASTNET_STATUS_OK) checks[n_written++] = checks[i];
+  if (n_written) build_and_run(c, o, w, checks, n_written);
+  c->interrupted = workdir_signal(w);
+  workdir_close(w);
+}
+
 void check_group(Cli *c, const BuildOptions *o, Check *const *checks, size_t n) {
   Check **compiled = NEW_ARRAY(c->arena, Check *, n);
   size_t n_compiled = 0;
   for (size_t i = 0; i < n; i++)
     if (compile(c, checks[i])) compiled[n_compiled++] = checks[i];
   if (n_compiled == 0) return;
-  Workdir *w = workdir_open(c->arena, &compiled[0]->diags, options_last(c, OPT_KEEP));
-  if (!w) return;
-  if (c->progress) workdir_on_wait(w, progress_tick, c->progress);
-  size_t n_written = 0;
-  for (size_t i = 0; i < n_compiled; i++)
-    if (castnet_write(compiled[i]->model, workdir_path(w)) == CASTNET_STATUS_OK) compiled[n_written++] = compiled[i];
-  if (n_written) build_and_run(c, o, w, compiled, n_written);
-  c->interrupted = workdir_signal(w);
-  workdir_close(w);
+  make_sets(c, compiled, n_compiled);
+  write_and_run(c, o, compiled, n_compiled);
+  for (size_t i = 0; i < n && options_has(c, OPT_BISECT) && !c->interrupted; i++)
+    if (checks[i]->failed.inputs) check_bisect(c, o, checks[i], &checks[i]->failed);
 }
