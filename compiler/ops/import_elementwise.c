@@ -221,3 +221,13 @@ bool import_cast_like(OpContext *c) {
   if (!cast_exists(op_dtype(c, 0), to)) return op_unsupported(c, "a cast from %s to %s", dtype_name(op_dtype(c, 0)), dtype_name(to));
   return give(c, build_cast(&c->b, c->in[0], to, op_int(c, "saturate", 1) != 0));
 }
+
+/* Between integers of one width a cast that wraps keeps the bits, and a bool is a byte of 0 or 1. */
+bool import_bit_cast(OpContext *c) {
+  const DType from = op_dtype(c, 0), to = dtype_from_onnx(op_int(c, "to", 0));
+  if (to == DT_NONE || dtype_rows[from].bits != dtype_rows[to].bits) return op_fail(c, DIAG_E0304, "attribute \"to\" names no type of %u bits", dtype_rows[from].bits);
+  if (from == to) return give(c, c->in[0]);
+  const bool whole = dtype_is_int(to) && (dtype_is_int(from) || from == DT_b1);
+  if (!whole || !cast_exists(from, to)) return op_unsupported(c, "the bits of %s as %s", dtype_name(from), dtype_name(to));
+  return give(c, build_cast(&c->b, c->in[0], to, true));
+}
