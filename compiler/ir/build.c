@@ -76,7 +76,8 @@ static bool size_certainly_fits(Builder *b, DType t, uint32_t rank, const Dim *c
   }
   int64_t bytes = dtype_rows[t].bits >= 8 ? dtype_rows[t].bits / 8 : 1;
   if (!over && i64_mul(lo, bytes, &lo) && lo <= (int64_t)1 << COUNT_BITS) return true;
-  build_error(b, DIAG_E0501, "a tensor of shape %s and type %s is too large", build_dims_text(b, dims, rank), dtype_name(t));
+  build_error(b, DIAG_E0501, "a tensor of shape %s and type %s is too large", build_dims_text(b, dims, rank),
+              dtype_name(t));
   return false;
 }
 
@@ -91,7 +92,8 @@ bool build_type(Builder *b, DType t, uint32_t rank, const Dim *const *dims, Type
       return false;
     }
     if (dims[i]->hi < 0) {
-      build_error(b, DIAG_E0402, "dimension %u of the result's shape %s is negative", i, build_dims_text(b, dims, rank));
+      build_error(b, DIAG_E0402, "dimension %u of the result's shape %s is negative", i,
+                  build_dims_text(b, dims, rank));
       return false;
     }
   }
@@ -105,7 +107,10 @@ Value *build_emit(Builder *b, Op op, Value *const *in, size_t n, Type t, const v
 }
 
 /* ---- broadcasting ---- */
-typedef struct SymbolPair { const Dim *wanted, *other; bool found; } SymbolPair;
+typedef struct SymbolPair {
+  const Dim *wanted, *other;
+  bool found;
+} SymbolPair;
 
 static void find_symbol(void *user, const Dim *symbol) {
   SymbolPair *p = user;
@@ -129,7 +134,8 @@ static bool may_be_one(const Dim *d) { return d->lo <= 1 && d->hi >= 1; }
 /* Whether run time must tell if d, unlike the result's size, is 1. Sizes made of the same symbols are taken as equal
  * (and checked), since that is what the model's author meant: floor(2n / 2) against n. */
 static bool broadcasts_at_run_time(Builder *b, const Dim *d, const Dim *out) {
-  return d->kind != DIM_CONST && may_be_one(d) && dim_eq(b->ir->dims, d, out) != 1 && (out->kind == DIM_MAX || !share_symbols(d, out));
+  return d->kind != DIM_CONST && may_be_one(d) && dim_eq(b->ir->dims, d, out) != 1 &&
+         (out->kind == DIM_MAX || !share_symbols(d, out));
 }
 
 const Dim *build_broadcast_dim(Builder *b, const Dim *x, const Dim *y) {
@@ -137,7 +143,8 @@ const Dim *build_broadcast_dim(Builder *b, const Dim *x, const Dim *y) {
   if (dim_is(x, 1) || dim_is_bad(y)) return y;
   if (dim_is_bad(x)) return x;
   if (dim_eq(b->ir->dims, x, y) == 0 && !may_be_one(x) && !may_be_one(y)) return NULL;
-  if (x->kind != DIM_CONST && y->kind != DIM_CONST && may_be_one(x) && may_be_one(y) && !share_symbols(x, y)) return dim_max(b->ir->dims, x, y);
+  if (x->kind != DIM_CONST && y->kind != DIM_CONST && may_be_one(x) && may_be_one(y) && !share_symbols(x, y))
+    return dim_max(b->ir->dims, x, y);
   return dim_complexity(y) < dim_complexity(x) ? y : x;
 }
 

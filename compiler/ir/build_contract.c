@@ -14,11 +14,13 @@ static bool label_dims(Builder *b, const Value *v, const uint8_t *labels, const 
   return true;
 }
 
-static bool has_label(const uint8_t *labels, uint32_t n, uint8_t label) { return n && memchr(labels, label, n) != NULL; }
+static bool has_label(const uint8_t *labels, uint32_t n, uint8_t label) {
+  return n && memchr(labels, label, n) != NULL;
+}
 
 /* Sums the axes away that neither the other operand nor the output has; labels gets those that stay. */
-static Value *sum_alone(Builder *b, Value *v, const uint8_t *labels, const uint8_t *other, uint32_t n_other, const uint8_t *lout,
-                        uint32_t n_out, uint8_t *ret) {
+static Value *sum_alone(Builder *b, Value *v, const uint8_t *labels, const uint8_t *other, uint32_t n_other,
+                        const uint8_t *lout, uint32_t n_out, uint8_t *ret) {
   uint32_t mask = 0, n = 0;
   for (uint32_t i = 0; i < v->type.rank; i++) {
     if (has_label(other, n_other, labels[i]) || has_label(lout, n_out, labels[i])) ret[n++] = labels[i];
@@ -30,13 +32,13 @@ static Value *sum_alone(Builder *b, Value *v, const uint8_t *labels, const uint8
 /* Integers of 8 and 16 bits are multiplied in s32 and cut back, unless the caller wants the sum itself. */
 static bool is_narrow_int(DType t) { return dtype_is_int(t) && dtype_rows[t].bits < 32; }
 
-Value *build_contract(Builder *b, Value *x, const uint8_t *lx, Value *y, const uint8_t *ly, const uint8_t *lout, uint32_t out_rank,
-                      DType acc, Value *x_zero, Value *y_zero) {
+Value *build_contract(Builder *b, Value *x, const uint8_t *lx, Value *y, const uint8_t *ly, const uint8_t *lout,
+                      uint32_t out_rank, DType acc, Value *x_zero, Value *y_zero) {
   if (!x || !y) return NULL;
   const DType in_type = x->type.dtype;
   if (acc == DT_NONE && is_narrow_int(in_type)) {
-    Value *v = build_contract(b, build_cast(b, x, DT_s32, true), lx, build_cast(b, y, DT_s32, true), ly, lout, out_rank, DT_s32,
-                              NULL, NULL);
+    Value *v = build_contract(b, build_cast(b, x, DT_s32, true), lx, build_cast(b, y, DT_s32, true), ly, lout, out_rank,
+                              DT_s32, NULL, NULL);
     return build_cast(b, v, in_type, true);
   }
   uint8_t kept_x[MAX_RANK], kept_y[MAX_RANK];
@@ -56,7 +58,8 @@ Value *build_contract(Builder *b, Value *x, const uint8_t *lx, Value *y, const u
   if (!build_type(b, dtype_is_float(in_type) ? in_type : acc, out_rank, dims, &t)) return NULL;
   Arena *a = b->ir->arena;
   ContractAttr *attr = NEW(a, ContractAttr);
-  *attr = (ContractAttr){arena_dup(a, lx, x->type.rank), arena_dup(a, ly, y->type.rank), arena_dup(a, lout, out_rank), acc};
+  *attr =
+      (ContractAttr){arena_dup(a, lx, x->type.rank), arena_dup(a, ly, y->type.rank), arena_dup(a, lout, out_rank), acc};
   Value *const in[] = {x, y, x_zero, y_zero};
   return build_emit(b, OP_CONTRACT, in, y_zero ? 4 : x_zero ? 3 : 2, t, attr);
 }
@@ -73,12 +76,14 @@ static Value *drop_broadcast(Builder *b, Value *v, const Value *other, uint32_t 
 }
 
 /* Batch labels count from the innermost batch axis; dropped ones leave their label out. */
-static uint32_t batch_labels(const Value *v, uint32_t n_matrix, const Value *other, uint32_t other_matrix, uint8_t *ret) {
+static uint32_t batch_labels(const Value *v, uint32_t n_matrix, const Value *other, uint32_t other_matrix,
+                             uint8_t *ret) {
   const uint32_t batch = v->type.rank - n_matrix, other_batch = other->type.rank - other_matrix;
   uint32_t n = 0;
   for (uint32_t i = 0; i < batch; i++) {
     const uint32_t k = batch - 1 - i;
-    const bool dropped = k < other_batch && dim_is(v->type.dims[i], 1) && !dim_is(other->type.dims[other_batch - 1 - k], 1);
+    const bool dropped =
+        k < other_batch && dim_is(v->type.dims[i], 1) && !dim_is(other->type.dims[other_batch - 1 - k], 1);
     if (!dropped) ret[n++] = (uint8_t)k;
   }
   return n;
@@ -108,8 +113,8 @@ static void matmul_labels(const Value *x, const Value *y, MatmulLabels *l) {
 Value *build_matmul_acc(Builder *b, Value *x, Value *y, DType acc, Value *x_zero, Value *y_zero) {
   if (!x || !y) return NULL;
   if (x->type.rank == 0 || y->type.rank == 0) {
-    build_error(b, DIAG_E0402, "a matrix product needs ranks of at least 1, not shapes %s and %s", build_shape_text(b, x),
-                build_shape_text(b, y));
+    build_error(b, DIAG_E0402, "a matrix product needs ranks of at least 1, not shapes %s and %s",
+                build_shape_text(b, x), build_shape_text(b, y));
     return NULL;
   }
   const uint32_t mx = x->type.rank < 2 ? 1 : 2, my = y->type.rank < 2 ? 1 : 2;

@@ -12,8 +12,8 @@ static const GatherAxis *copy_axes(Builder *b, const GatherAxis *axes, uint32_t 
 }
 
 /* The index on one data axis at an output coordinate, wrapped once; false when not known. */
-static bool gather_index(Builder *b, Value *const *in, const GatherAxis *g, const Dim *bound, uint32_t rank, const int64_t *out,
-                         int64_t *ret) {
+static bool gather_index(Builder *b, Value *const *in, const GatherAxis *g, const Dim *bound, uint32_t rank,
+                         const int64_t *out, int64_t *ret) {
   if (!g->indirect) return affine_at(&g->affine, rank, out, ret);
   Value *v = in[g->operand];
   int64_t at[MAX_RANK], limit;
@@ -44,7 +44,8 @@ static Value *gather_known(Builder *b, Value *const *in, Type t, const GatherAxi
   return build_moved(b, t, in, src, n);
 }
 
-Value *build_gather(Builder *b, Value *const *in, size_t n, uint32_t rank, const Dim *const *dims, const GatherAxis *axes) {
+Value *build_gather(Builder *b, Value *const *in, size_t n, uint32_t rank, const Dim *const *dims,
+                    const GatherAxis *axes) {
   for (size_t k = 0; k < n; k++)
     if (!in[k]) return NULL;
   Type t;
@@ -60,7 +61,8 @@ Value *build_scatter(Builder *b, ScatterKind kind, Value *const *in, size_t n, c
   for (size_t k = 0; k < n; k++)
     if (!in[k]) return NULL;
   if (in[0]->type.dtype != in[1]->type.dtype) {
-    build_error(b, DIAG_E0401, "data is %s and updates are %s", dtype_name(in[0]->type.dtype), dtype_name(in[1]->type.dtype));
+    build_error(b, DIAG_E0401, "data is %s and updates are %s", dtype_name(in[0]->type.dtype),
+                dtype_name(in[1]->type.dtype));
     return NULL;
   }
   ScatterAttr *attr = NEW(b->ir->arena, ScatterAttr);

@@ -56,7 +56,8 @@ Value *build_transpose(Builder *b, Value *x, const uint32_t *perm) {
 Value *build_expand(Builder *b, Value *x, uint32_t rank, const Dim *const *dims) {
   if (!x) return NULL;
   if (x->type.rank > rank) {
-    build_error(b, DIAG_E0402, "shape %s does not expand to %s", build_shape_text(b, x), build_dims_text(b, dims, rank));
+    build_error(b, DIAG_E0402, "shape %s does not expand to %s", build_shape_text(b, x),
+                build_dims_text(b, dims, rank));
     return NULL;
   }
   Affine index[MAX_RANK];
@@ -65,7 +66,8 @@ Value *build_expand(Builder *b, Value *x, uint32_t rank, const Dim *const *dims)
     const uint32_t o = rank - x->type.rank + i;
     const Dim **coef = build_coefs(b, rank);
     if (!build_broadcast_coef(b, x->type.dims[i], dims[o], &coef[o])) {
-      build_error(b, DIAG_E0402, "shape %s does not expand to %s", build_shape_text(b, x), build_dims_text(b, dims, rank));
+      build_error(b, DIAG_E0402, "shape %s does not expand to %s", build_shape_text(b, x),
+                  build_dims_text(b, dims, rank));
       return NULL;
     }
     same &= dim_is(coef[o], 1);
@@ -129,14 +131,15 @@ Value *build_reshape(Builder *b, Value *x, uint32_t rank, const Dim *const *dims
   if (!build_type(b, x->type.dtype, rank, dims, &t)) return NULL;
   const Dim *n = type_count(b->ir, &x->type), *m = type_count(b->ir, &t);
   if (dim_is_bad(n) || dim_is_bad(m) || !ir_require_eq(b->ir, n, m)) {
-    build_error(b, DIAG_E0402, "shape %s cannot be reshaped to %s: the numbers of elements differ", build_shape_text(b, x),
-                build_dims_text(b, dims, rank));
+    build_error(b, DIAG_E0402, "shape %s cannot be reshaped to %s: the numbers of elements differ",
+                build_shape_text(b, x), build_dims_text(b, dims, rank));
     return NULL;
   }
   if (x->data) return reshape_const(b, x, t);
   size_t count, known_n;
   const Dim *const *known = build_content(b, x, &known_n);
-  if (known && build_small_count(rank, dims, CONTENT_MAX, &count) && count == known_n) return build_known(b, t, known, count);
+  if (known && build_small_count(rank, dims, CONTENT_MAX, &count) && count == known_n)
+    return build_known(b, t, known, count);
   Affine index[MAX_RANK];
   if (unit_reshape(b, x, rank, dims, index)) return build_view(b, x, rank, dims, index);
   return build_emit(b, OP_RESHAPE, &x, 1, t, NULL);
@@ -165,7 +168,8 @@ Value *build_unsqueeze(Builder *b, Value *x, uint32_t out_axes_mask) {
     build_error(b, DIAG_E0306, "rank %u is more than %d", rank, MAX_RANK);
     return NULL;
   }
-  for (uint32_t o = 0, i = 0; o < rank; o++) dims[o] = (out_axes_mask >> o & 1) || i == x->type.rank ? b->ir->dims->one : x->type.dims[i++];
+  for (uint32_t o = 0, i = 0; o < rank; o++)
+    dims[o] = (out_axes_mask >> o & 1) || i == x->type.rank ? b->ir->dims->one : x->type.dims[i++];
   return build_reshape(b, x, rank, dims);
 }
 
@@ -173,8 +177,7 @@ Value *build_unsqueeze(Builder *b, Value *x, uint32_t out_axes_mask) {
 /* Crops, and padding that pads nothing, as views. */
 static Value *pad_crop(Builder *b, Value *x, const Dim *const *lo, const Dim *const *dims) {
   DimCtx *c = b->ir->dims;
-  for (uint32_t i = 0; i < x->type.rank; i++)
-    x = build_slice(b, x, i, dim_sub(c, c->zero, lo[i]), dims[i], c->one);
+  for (uint32_t i = 0; i < x->type.rank; i++) x = build_slice(b, x, i, dim_sub(c, c->zero, lo[i]), dims[i], c->one);
   return x;
 }
 
@@ -213,7 +216,8 @@ Value *build_pad(Builder *b, Value *x, PadMode mode, const Dim *const *lo, const
   if (!build_type(b, x->type.dtype, x->type.rank, dims, &t)) return NULL;
   for (uint32_t i = 0; mode != PAD_CONSTANT && i < t.rank; i++) {
     if (!dim_is(x->type.dims[i], 0) || (dim_is(dims[i], 0))) continue;
-    build_error(b, DIAG_E0402, "axis %u of shape %s is empty, so it has no elements to pad with", i, build_shape_text(b, x));
+    build_error(b, DIAG_E0402, "axis %u of shape %s is empty, so it has no elements to pad with", i,
+                build_shape_text(b, x));
     return NULL;
   }
   if (crop) return pad_crop(b, x, lo, dims);
@@ -237,7 +241,8 @@ static Value *concat_known(Builder *b, Value *const *in, size_t n_in, uint32_t a
     int64_t at[MAX_RANK];
     memcpy(at, out, sizeof at);
     uint32_t operand = 0;
-    while (operand < n_in && at[axis] >= in[operand]->type.dims[axis]->value) at[axis] -= in[operand++]->type.dims[axis]->value;
+    while (operand < n_in && at[axis] >= in[operand]->type.dims[axis]->value)
+      at[axis] -= in[operand++]->type.dims[axis]->value;
     src[k].operand = operand;
     if (operand == n_in || !coord_flat(t.rank, in[operand]->type.dims, at, &src[k].element)) return NULL;
     (void)coord_next(t.rank, t.dims, out);
@@ -248,8 +253,9 @@ static Value *concat_known(Builder *b, Value *const *in, size_t n_in, uint32_t a
 static bool concat_check(Builder *b, Value *const *in, size_t k, uint32_t axis, const Dim **dims) {
   const Type *t = &in[k]->type;
   if (t->rank != in[0]->type.rank || t->dtype != in[0]->type.dtype) {
-    build_error(b, t->dtype != in[0]->type.dtype ? DIAG_E0401 : DIAG_E0402, "inputs 0 and %zu do not fit: %s %s and %s %s", k,
-                dtype_name(in[0]->type.dtype), build_shape_text(b, in[0]), dtype_name(t->dtype), build_shape_text(b, in[k]));
+    build_error(b, t->dtype != in[0]->type.dtype ? DIAG_E0401 : DIAG_E0402,
+                "inputs 0 and %zu do not fit: %s %s and %s %s", k, dtype_name(in[0]->type.dtype),
+                build_shape_text(b, in[0]), dtype_name(t->dtype), build_shape_text(b, in[k]));
     return false;
   }
   for (uint32_t i = 0; i < t->rank; i++) {

@@ -8,19 +8,21 @@ static const Dim *window_span(DimCtx *c, const Dim *kernel, int64_t dilation) {
   return dim_addc(c, dim_mulc(c, dim_addc(c, kernel, -1), dilation), 1);
 }
 
-static const int64_t *copy_ints(Builder *b, const int64_t *v, uint32_t n) { return arena_dup(b->ir->arena, v, n * sizeof *v); }
+static const int64_t *copy_ints(Builder *b, const int64_t *v, uint32_t n) {
+  return arena_dup(b->ir->arena, v, n * sizeof *v);
+}
 
 /* ---- convolution ---- */
 static bool conv_check(Builder *b, const Value *x, const Value *w, const Value *bias, const ConvAttr *a) {
   DimCtx *c = b->ir->dims;
   if (x->type.rank != a->n_spatial + 2 || w->type.rank != a->n_spatial + 2) {
-    build_error(b, DIAG_E0402, "input %s and weights %s must have rank %u", build_shape_text(b, x), build_shape_text(b, w),
-                a->n_spatial + 2);
+    build_error(b, DIAG_E0402, "input %s and weights %s must have rank %u", build_shape_text(b, x),
+                build_shape_text(b, w), a->n_spatial + 2);
     return false;
   }
   if (!ir_require_eq(b->ir, x->type.dims[1], dim_mulc(c, w->type.dims[1], a->group))) {
-    build_error(b, DIAG_E0402, "input %s, weights %s and group %lld do not fit: channels differ", build_shape_text(b, x),
-                build_shape_text(b, w), (long long)a->group);
+    build_error(b, DIAG_E0402, "input %s, weights %s and group %lld do not fit: channels differ",
+                build_shape_text(b, x), build_shape_text(b, w), (long long)a->group);
     return false;
   }
   if (!ir_require_eq(b->ir, dim_mod(c, w->type.dims[0], bd_const(b, a->group)), c->zero)) {
@@ -44,15 +46,16 @@ Value *build_conv(Builder *b, Value *x, Value *w, Value *bias, Value *x_zero, Va
     const Dim *padded = dim_add(c, spread, dim_add(c, attr.pad_lo[i], attr.pad_hi[i]));
     const Dim *room = dim_sub(c, padded, window_span(c, w->type.dims[i + 2], attr.dilation[i]));
     if (room->hi < 0) {
-      build_error(b, DIAG_E0402, "input %s is smaller than the kernel of weights %s on spatial axis %u", build_shape_text(b, x),
-                  build_shape_text(b, w), i);
+      build_error(b, DIAG_E0402, "input %s is smaller than the kernel of weights %s on spatial axis %u",
+                  build_shape_text(b, x), build_shape_text(b, w), i);
       return NULL;
     }
     dims[i + 2] = dim_addc(c, dim_floordiv(c, room, bd_const(b, attr.stride[i])), 1);
   }
   if (attr.acc == DT_NONE) attr.acc = dtype_is_float(x->type.dtype) ? dtype_compute(x->type.dtype) : DT_s32;
   Type t;
-  if (!build_type(b, dtype_is_float(x->type.dtype) ? x->type.dtype : attr.acc, attr.n_spatial + 2, dims, &t)) return NULL;
+  if (!build_type(b, dtype_is_float(x->type.dtype) ? x->type.dtype : attr.acc, attr.n_spatial + 2, dims, &t))
+    return NULL;
   ConvAttr *copy = NEW(b->ir->arena, ConvAttr);
   *copy = attr;
   copy->stride = copy_ints(b, attr.stride, attr.n_spatial);
@@ -70,7 +73,8 @@ Value *build_conv(Builder *b, Value *x, Value *w, Value *bias, Value *x_zero, Va
 static const Dim *pool_windows(Builder *b, const Dim *in, const PoolAttr *a, uint32_t i, bool ceil_mode) {
   DimCtx *c = b->ir->dims;
   const Dim *stride = bd_const(b, a->stride[i]), *from_lo = dim_add(c, in, a->pad_lo[i]);
-  const Dim *room = dim_sub(c, dim_add(c, from_lo, a->pad_hi[i]), window_span(c, bd_const(b, a->kernel[i]), a->dilation[i]));
+  const Dim *room =
+      dim_sub(c, dim_add(c, from_lo, a->pad_hi[i]), window_span(c, bd_const(b, a->kernel[i]), a->dilation[i]));
   if (!ceil_mode) return dim_addc(c, dim_floordiv(c, room, stride), 1);
   const Dim *last_start = dim_floordiv(c, dim_addc(c, from_lo, -1), stride);
   return dim_addc(c, dim_min(c, dim_ceildiv(c, room, stride), last_start), 1);
@@ -80,8 +84,8 @@ Value *build_pool(Builder *b, Value *x, PoolAttr attr, bool ceil_mode, Value **r
   if (ret_indices) *ret_indices = NULL;
   if (!x) return NULL;
   if (x->type.rank != attr.n_spatial + 2) {
-    build_error(b, DIAG_E0402, "input %s must have rank %u: batch, channels, %u spatial axes", build_shape_text(b, x), attr.n_spatial + 2,
-                attr.n_spatial);
+    build_error(b, DIAG_E0402, "input %s must have rank %u: batch, channels, %u spatial axes", build_shape_text(b, x),
+                attr.n_spatial + 2, attr.n_spatial);
     return NULL;
   }
   const Dim *dims[MAX_RANK];
@@ -89,7 +93,8 @@ Value *build_pool(Builder *b, Value *x, PoolAttr attr, bool ceil_mode, Value **r
   memcpy(dims, x->type.dims, x->type.rank * sizeof *dims);
   for (uint32_t i = 0; i < attr.n_spatial; i++) dims[first + i] = pool_windows(b, dims[first + i], &attr, i, ceil_mode);
   Type t[2];
-  if (!build_type(b, x->type.dtype, x->type.rank, dims, &t[0]) || !build_type(b, DT_s64, x->type.rank, dims, &t[1])) return NULL;
+  if (!build_type(b, x->type.dtype, x->type.rank, dims, &t[0]) || !build_type(b, DT_s64, x->type.rank, dims, &t[1]))
+    return NULL;
   PoolAttr *copy = NEW(b->ir->arena, PoolAttr);
   *copy = attr;
   copy->kernel = copy_ints(b, attr.kernel, attr.n_spatial);
@@ -115,8 +120,10 @@ static bool norm_operand(Builder *b, Value *x, Value *v, const char *what) {
   if (!v) return true;
   bool fits = v->type.rank <= x->type.rank;
   for (uint32_t i = 0; fits && i < v->type.rank; i++)
-    fits = dim_is(v->type.dims[i], 1) || ir_require_eq(b->ir, v->type.dims[i], x->type.dims[x->type.rank - v->type.rank + i]);
-  if (!fits) build_error(b, DIAG_E0402, "%s %s does not fit input %s", what, build_shape_text(b, v), build_shape_text(b, x));
+    fits = dim_is(v->type.dims[i], 1) ||
+           ir_require_eq(b->ir, v->type.dims[i], x->type.dims[x->type.rank - v->type.rank + i]);
+  if (!fits)
+    build_error(b, DIAG_E0402, "%s %s does not fit input %s", what, build_shape_text(b, v), build_shape_text(b, x));
   return fits;
 }
 
@@ -139,7 +146,9 @@ static bool require_shape(Builder *b, const Value *v, const char *what, uint32_t
   if (!v) return true;
   bool fits = v->type.rank == rank;
   for (uint32_t i = 0; fits && i < rank; i++) fits = ir_require_eq(b->ir, v->type.dims[i], dims[i]);
-  if (!fits) build_error(b, DIAG_E0402, "%s has shape %s instead of %s", what, build_shape_text(b, v), build_dims_text(b, dims, rank));
+  if (!fits)
+    build_error(b, DIAG_E0402, "%s has shape %s instead of %s", what, build_shape_text(b, v),
+                build_dims_text(b, dims, rank));
   return fits;
 }
 
@@ -150,9 +159,10 @@ static bool recurrent_check(Builder *b, Value *const *in, const RecurrentAttr *a
   const Dim *const w[] = {dirs, gates, size}, *const r[] = {dirs, gates, hidden};
   const Dim *const bias[] = {dirs, dim_mulc(b->ir->dims, gates, 2)}, *const p[] = {dirs, peep};
   const Dim *const *s = a->batch_first ? state_first : state;
-  return require_shape(b, in[IN_W], "W", 3, w) && require_shape(b, in[IN_R], "R", 3, r) && require_shape(b, in[IN_B], "B", 2, bias) &&
-         require_shape(b, in[IN_LENS], "sequence_lens", 1, &batch) && require_shape(b, in[IN_H], "initial_h", 3, s) &&
-         require_shape(b, in[IN_C], "initial_c", 3, s) && require_shape(b, in[IN_P], "P", 2, p);
+  return require_shape(b, in[IN_W], "W", 3, w) && require_shape(b, in[IN_R], "R", 3, r) &&
+         require_shape(b, in[IN_B], "B", 2, bias) && require_shape(b, in[IN_LENS], "sequence_lens", 1, &batch) &&
+         require_shape(b, in[IN_H], "initial_h", 3, s) && require_shape(b, in[IN_C], "initial_c", 3, s) &&
+         require_shape(b, in[IN_P], "P", 2, p);
 }
 
 bool build_recurrent(Builder *b, Value *const *in, RecurrentAttr attr, Value **ret) {
@@ -161,7 +171,8 @@ bool build_recurrent(Builder *b, Value *const *in, RecurrentAttr attr, Value **r
     build_error(b, DIAG_E0402, "X has shape %s instead of rank 3", build_shape_text(b, in[IN_X]));
     return false;
   }
-  const Dim *seq = in[IN_X]->type.dims[attr.batch_first ? 1 : 0], *batch = in[IN_X]->type.dims[attr.batch_first ? 0 : 1];
+  const Dim *seq = in[IN_X]->type.dims[attr.batch_first ? 1 : 0],
+            *batch = in[IN_X]->type.dims[attr.batch_first ? 0 : 1];
   const uint32_t n_dirs = attr.direction == 2 ? 2 : 1;
   const Dim *dirs = bd_const(b, n_dirs), *hidden = bd_const(b, attr.hidden);
   if (!recurrent_check(b, in, &attr, dirs, batch)) return false;
@@ -182,7 +193,8 @@ bool build_recurrent(Builder *b, Value *const *in, RecurrentAttr attr, Value **r
 }
 
 /* ---- runtime functions ---- */
-bool build_extern(Builder *b, ExternAttr attr, Value *const *in, size_t n_in, const Type *out_types, size_t n_out, Value **ret) {
+bool build_extern(Builder *b, ExternAttr attr, Value *const *in, size_t n_in, const Type *out_types, size_t n_out,
+                  Value **ret) {
   ExternAttr *copy = NEW(b->ir->arena, ExternAttr);
   *copy = attr;
   const Node *n = graph_add_node(b->graph, OP_EXTERN, in, n_in, out_types, n_out, copy, b->place);

@@ -1,5 +1,5 @@
-/* Content of small tensors at import time: integers as dimension expressions, so that the shape arithmetic that exporters
- * write out (Shape, Gather, Concat, Reshape) vanishes, and moved bytes of small constants of any type. */
+/* Content of small tensors at import time: integers as dimension expressions, so that the shape arithmetic that
+ * exporters write out (Shape, Gather, Concat, Reshape) vanishes, and moved bytes of small constants of any type. */
 #include "ir/build_priv.h"
 
 /* ---- elements of constant tensors ---- */
@@ -97,7 +97,8 @@ const Dim *const *build_read(Builder *b, Value *v, ReadDims r, size_t *ret_n) {
   const Dim *const *known = build_content(b, v, ret_n);
   if (known) return known;
   if (!build_small_count(v->type.rank, v->type.dims, CONTENT_MAX, &n)) {
-    build_error(b, DIAG_E0306, "the number of elements of %s, %s, must be known and at most %d", r.what, build_shape_text(b, v), CONTENT_MAX);
+    build_error(b, DIAG_E0306, "the number of elements of %s, %s, must be known and at most %d", r.what,
+                build_shape_text(b, v), CONTENT_MAX);
     return NULL;
   }
   const Dim **symbols = NEW_ARRAY(b->ir->arena, const Dim *, n), **content = NEW_ARRAY(b->ir->arena, const Dim *, n);
@@ -118,8 +119,8 @@ const Dim *const *build_read(Builder *b, Value *v, ReadDims r, size_t *ret_n) {
   return content;
 }
 
-const Dim *const *build_read_dims(Builder *b, Value *v, const char *what, int64_t lo, int64_t hi, const Dim *const *bound,
-                                  size_t *ret_n) {
+const Dim *const *build_read_dims(Builder *b, Value *v, const char *what, int64_t lo, int64_t hi,
+                                  const Dim *const *bound, size_t *ret_n) {
   return build_read(b, v, (ReadDims){.what = what, .lo = lo, .hi = hi, .bound = bound}, ret_n);
 }
 

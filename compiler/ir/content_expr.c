@@ -1,9 +1,10 @@
-/* Point-wise expressions over content known at import time. Constants go through the scalar functions that generated code
- * uses; dimension expressions through dimension arithmetic, as far as that is exact. */
+/* Point-wise expressions over content known at import time. Constants go through the scalar functions that generated
+ * code uses; dimension expressions through dimension arithmetic, as far as that is exact. */
 #include "ir/build_priv.h"
 
-/* One scalar: d / den for integers, bools (den is 1) and floats that sizes went into, as exporters compute floor(n * 0.5); else
- * the bits of a float constant in its compute type. Sizes below 2^24 pass through f32 exactly; larger ones do not come. */
+/* One scalar: d / den for integers, bools (den is 1) and floats that sizes went into, as exporters compute floor(n *
+ * 0.5); else the bits of a float constant in its compute type. Sizes below 2^24 pass through f32 exactly; larger ones
+ * do not come. */
 typedef struct Known {
   bool known;
   const Dim *d;
@@ -92,7 +93,9 @@ static Cell cell_of(unsigned bits, uint64_t v) {
   return c;
 }
 
-static uint64_t cell_bits(unsigned bits, Cell c) { return bits == 64 ? c.u64 : bits == 32 ? c.u32 : bits == 16 ? c.u16 : c.u8; }
+static uint64_t cell_bits(unsigned bits, Cell c) {
+  return bits == 64 ? c.u64 : bits == 32 ? c.u32 : bits == 16 ? c.u16 : c.u8;
+}
 
 static bool is_real(DType t) {
   const DTypeKind k = dtype_rows[t].kind;
@@ -188,7 +191,8 @@ static Known fn_fraction(Builder *b, ScalarFn fn, DType t, const Known *arg) {
   const Dim *x, *y = c->one, *over;
   int64_t xd, yd = 1, den, by;
   const bool two = scalar_rows[fn].arity == 2;
-  if (scalar_rows[fn].arity == 3 || !as_fraction(t, arg[0], &x, &xd, c) || (two && !as_fraction(t, arg[1], &y, &yd, c))) return (Known){0};
+  if (scalar_rows[fn].arity == 3 || !as_fraction(t, arg[0], &x, &xd, c) || (two && !as_fraction(t, arg[1], &y, &yd, c)))
+    return (Known){0};
   switch (fn) {
     case SC_floor: return known_dim(dim_floordiv(c, x, dim_const(c, xd)));
     case SC_ceil: return known_dim(dim_ceildiv(c, x, dim_const(c, xd)));
@@ -197,7 +201,8 @@ static Known fn_fraction(Builder *b, ScalarFn fn, DType t, const Known *arg) {
     case SC_mul: return i64_mul(xd, yd, &den) && den <= INT32_MAX ? fraction(dim_mul(c, x, y), den) : (Known){0};
     case SC_div:
       over = dim_mulc(c, x, yd);
-      return dim_is_const(y, &by) && by > 0 && i64_mul(xd, by, &den) && den <= INT32_MAX ? fraction(over, den) : (Known){0};
+      return dim_is_const(y, &by) && by > 0 && i64_mul(xd, by, &den) && den <= INT32_MAX ? fraction(over, den)
+                                                                                         : (Known){0};
     default: break;
   }
   if (xd != 1 || yd != 1) return (Known){0};
@@ -241,7 +246,8 @@ static Known eval_cast(Builder *b, const Expr *e, const ExprNode *n, Known x) {
   return x.d->lo >= 0 ? known_dim(dim_floordiv(b->ir->dims, x.d, dim_const(b->ir->dims, x.den))) : (Known){0};
 }
 
-static Known eval_node(Builder *b, const Expr *e, const ExprNode *n, const Known *at, const Known *operands, const int64_t *coord) {
+static Known eval_node(Builder *b, const Expr *e, const ExprNode *n, const Known *at, const Known *operands,
+                       const int64_t *coord) {
   switch (n->kind) {
     case EXPR_INPUT: return operands[n->operand];
     case EXPR_CONST: return known_from_bits(b, n->type, n->bits);
@@ -299,14 +305,16 @@ static Value *known_result(Builder *b, Type t, const Known *v, size_t n, Value *
 static bool operands_may_be_known(Builder *b, Value *const *in, size_t n) {
   for (size_t k = 0; k < n; k++) {
     size_t count;
-    if (!is_real(in[k]->type.dtype) || !(in[k]->data || in[k]->fraction || build_content(b, in[k], &count))) return false;
+    if (!is_real(in[k]->type.dtype) || !(in[k]->data || in[k]->fraction || build_content(b, in[k], &count)))
+      return false;
   }
   return true;
 }
 
 Value *build_expr_known(Builder *b, const Expr *e, Value *const *in, size_t n_in, Type t, Value *computed) {
   size_t n;
-  if (!is_real(t.dtype) || !build_small_count(t.rank, t.dims, CONTENT_MAX, &n) || !operands_may_be_known(b, in, n_in)) return NULL;
+  if (!is_real(t.dtype) || !build_small_count(t.rank, t.dims, CONTENT_MAX, &n) || !operands_may_be_known(b, in, n_in))
+    return NULL;
   for (uint32_t i = 0; i < e->n; i++)
     if (!is_real(e->nodes[i].type)) return NULL;
   Known *results = NEW_ARRAY(b->ir->arena, Known, n), *at = NEW_ARRAY(b->ir->arena, Known, e->n);

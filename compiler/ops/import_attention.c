@@ -31,7 +31,8 @@ static Value *grouped_matmul(OpContext *c, Value *x, Value *y) {
   const Dim *n = x->type.dims[1], *kv = y->type.dims[1];
   if (dim_eq(d, n, kv) == 1 || dim_is(kv, 1)) return build_matmul(b, x, y);
   if (!ir_require_eq(b->ir, dim_mod(d, n, kv), d->zero)) {
-    (void)op_fail(c, DIAG_E0402, "the query heads of %s are not a multiple of the key heads of %s", build_shape_text(b, x), build_shape_text(b, y));
+    (void)op_fail(c, DIAG_E0402, "the query heads of %s are not a multiple of the key heads of %s",
+                  build_shape_text(b, x), build_shape_text(b, y));
     return NULL;
   }
   const Dim *const wide[] = {x->type.dims[0], kv, dim_floordiv(d, n, kv), x->type.dims[2], x->type.dims[3]};
@@ -48,24 +49,28 @@ static Value *swap_last(OpContext *c, Value *x) {
 /* ---- what a query may attend to ---- */
 typedef struct Visibility {
   bool causal;
-  int64_t left, right;  /* window, -1: open */
-  const Dim *past;      /* keys before this block of queries */
-  Value *valid;         /* s64 [B]: keys that are no padding, or NULL; then the queries are the last of them */
+  int64_t left, right; /* window, -1: open */
+  const Dim *past;     /* keys before this block of queries */
+  Value *valid;        /* s64 [B]: keys that are no padding, or NULL; then the queries are the last of them */
 } Visibility;
 
-/* True where key j (axis n - 1) is visible from query i (axis n - 2): b1 [S][T], or [B][1][S][T] with `valid`. NULL when all are. */
+/* True where key j (axis n - 1) is visible from query i (axis n - 2): b1 [S][T], or [B][1][S][T] with `valid`. NULL
+ * when all are. */
 static Value *visible(OpContext *c, const Visibility *v, const Dim *queries, const Dim *keys) {
   Arena *a = op_arena(c);
   const uint32_t rank = v->valid ? 4 : 2;
   Expr e = {0};
   const uint32_t i = expr_index(a, &e, rank - 2), j = expr_index(a, &e, rank - 1);
   const uint32_t limit = v->valid ? expr_input(a, &e, 0, DT_s64) : 0;
-  const uint32_t offset = v->valid ? expr_fn2(a, &e, SC_sub, limit, expr_dim(a, &e, queries)) : expr_dim(a, &e, v->past);
+  const uint32_t offset =
+      v->valid ? expr_fn2(a, &e, SC_sub, limit, expr_dim(a, &e, queries)) : expr_dim(a, &e, v->past);
   const uint32_t at = expr_fn2(a, &e, SC_add, i, offset);
   uint32_t all[4], n = 0;
   if (v->causal) all[n++] = expr_fn2(a, &e, SC_le, j, at);
-  if (v->left >= 0) all[n++] = expr_fn2(a, &e, SC_le, expr_fn2(a, &e, SC_sub, at, j), expr_const_i(a, &e, DT_s64, v->left));
-  if (v->right >= 0) all[n++] = expr_fn2(a, &e, SC_le, expr_fn2(a, &e, SC_sub, j, at), expr_const_i(a, &e, DT_s64, v->right));
+  if (v->left >= 0)
+    all[n++] = expr_fn2(a, &e, SC_le, expr_fn2(a, &e, SC_sub, at, j), expr_const_i(a, &e, DT_s64, v->left));
+  if (v->right >= 0)
+    all[n++] = expr_fn2(a, &e, SC_le, expr_fn2(a, &e, SC_sub, j, at), expr_const_i(a, &e, DT_s64, v->right));
   if (v->valid) all[n++] = expr_fn2(a, &e, SC_lt, j, limit);
   if (n == 0) return NULL;
   uint32_t result = all[0];
@@ -123,8 +128,10 @@ static bool attention_shapes(OpContext *c, int64_t *q_heads, int64_t *kv_heads) 
   *q_heads = op_int(c, "q_num_heads", 0);
   *kv_heads = op_int(c, "kv_num_heads", 0);
   if ((rank != 3 && rank != 4) || op_rank(c, 1) != rank || op_rank(c, 2) != rank)
-    return op_fail(c, DIAG_E0402, "Q, K and V must all have rank 3 or all rank 4, not shapes %s, %s and %s", op_shape(c, 0), op_shape(c, 1), op_shape(c, 2));
-  if (rank == 3 && (*q_heads < 1 || *kv_heads < 1)) return op_fail(c, DIAG_E0304, "attributes 'q_num_heads' and 'kv_num_heads' must be given for rank 3");
+    return op_fail(c, DIAG_E0402, "Q, K and V must all have rank 3 or all rank 4, not shapes %s, %s and %s",
+                   op_shape(c, 0), op_shape(c, 1), op_shape(c, 2));
+  if (rank == 3 && (*q_heads < 1 || *kv_heads < 1))
+    return op_fail(c, DIAG_E0304, "attributes 'q_num_heads' and 'kv_num_heads' must be given for rank 3");
   if (!op_in(c, 4) != !op_in(c, 5)) return op_fail(c, DIAG_E0305, "past_key and past_value go together");
   for (size_t k = 4; k < 6; k++)
     if (op_in(c, k) && !op_rank_in(c, k, 4, 4)) return false;
@@ -140,7 +147,9 @@ static Value *attention_scores(OpContext *c, Value *q, Value *k, int mode) {
   if (op_has_attr(c, "scale")) {
     root = build_fn1(b, SC_sqrt, build_scalar_f(b, DT_f64, scale));
   } else if (dim_is_const(q->type.dims[3], &head) && head > 0) {
-    root = build_fn1(b, SC_sqrt, build_fn2(b, SC_div, build_scalar_f(b, DT_f64, 1), build_fn1(b, SC_sqrt, build_scalar_f(b, DT_f64, (double)head))));
+    root = build_fn1(b, SC_sqrt,
+                     build_fn2(b, SC_div, build_scalar_f(b, DT_f64, 1),
+                               build_fn1(b, SC_sqrt, build_scalar_f(b, DT_f64, (double)head))));
   } else {
     (void)op_unsupported(c, "with a head size that is not known and no scale");
     return NULL;
@@ -162,7 +171,8 @@ bool import_attention(OpContext *c) {
   int64_t q_heads, kv_heads;
   const int mode = (int)op_int(c, "qk_matmul_output_mode", 0);
   if (!attention_shapes(c, &q_heads, &kv_heads)) return false;
-  Value *q = split_heads(c, op_in(c, 0), q_heads), *k = split_heads(c, op_in(c, 1), kv_heads), *v = split_heads(c, op_in(c, 2), kv_heads);
+  Value *q = split_heads(c, op_in(c, 0), q_heads), *k = split_heads(c, op_in(c, 1), kv_heads),
+        *v = split_heads(c, op_in(c, 2), kv_heads);
   if (op_in(c, 4)) {
     Value *const keys[] = {op_in(c, 4), k}, *const values[] = {op_in(c, 5), v};
     k = build_concat(b, keys, 2, 2);
@@ -172,8 +182,9 @@ bool import_attention(OpContext *c) {
   if (op_wants(c, 1)) c->out[1] = k;
   if (op_wants(c, 2)) c->out[2] = v;
   const DType t = q->type.dtype;
-  const Visibility sight = {op_int(c, "is_causal", 0) != 0, op_int(c, "left_window_size", -1), op_int(c, "right_window_size", -1),
-                            op_in(c, 4) ? op_dim(c, 4, 2) : op_dims(c)->zero, op_in(c, 6)};
+  const Visibility sight = {op_int(c, "is_causal", 0) != 0, op_int(c, "left_window_size", -1),
+                            op_int(c, "right_window_size", -1), op_in(c, 4) ? op_dim(c, 4, 2) : op_dims(c)->zero,
+                            op_in(c, 6)};
   Value *mask = mask_bias(c, op_in(c, 3), k->type.dims[2], t);
   if (op_in(c, 3) && !mask) return false;
   Value *bias = plus(c, mask, bias_of(c, visible(c, &sight, q->type.dims[2], k->type.dims[2]), t));
@@ -184,7 +195,8 @@ bool import_attention(OpContext *c) {
   if (mode == 2 && op_wants(c, 3)) c->out[3] = scores;
   const DType work = dtype_from_onnx(op_int(c, "softmax_precision", 0));
   const bool may_be_blind = mask || sight.valid || sight.left >= 0 || sight.right >= 0;
-  Value *p = build_cast(b, probabilities(c, build_cast(b, scores, work == DT_NONE ? t : work, true), bias, may_be_blind), t, true);
+  Value *p = build_cast(
+      b, probabilities(c, build_cast(b, scores, work == DT_NONE ? t : work, true), bias, may_be_blind), t, true);
   if (mode == 3 && op_wants(c, 3)) c->out[3] = p;
   Value *y = grouped_matmul(c, p, v);
   return op_give(c, 0, op_rank(c, 0) == 3 ? join_heads(c, y) : y);
@@ -196,7 +208,8 @@ static Value *embed(OpContext *c, Value *table, Value *ids) {
   Builder *b = &c->b;
   if (!table || !ids) return NULL;
   if (table->type.rank != 2 || ids->type.rank >= MAX_RANK) {
-    (void)op_fail(c, DIAG_E0402, "rows of shape %s cannot be picked by indices of shape %s", build_shape_text(b, table), build_shape_text(b, ids));
+    (void)op_fail(c, DIAG_E0402, "rows of shape %s cannot be picked by indices of shape %s", build_shape_text(b, table),
+                  build_shape_text(b, ids));
     return NULL;
   }
   const uint32_t r = ids->type.rank;
@@ -207,7 +220,8 @@ static Value *embed(OpContext *c, Value *table, Value *ids) {
     place[j] = build_affine_coord(b, r + 1, j);
   }
   dims[r] = table->type.dims[1];
-  const GatherAxis axes[] = {{.indirect = true, .operand = 1, .place = place}, {.affine = build_affine_coord(b, r + 1, r)}};
+  const GatherAxis axes[] = {{.indirect = true, .operand = 1, .place = place},
+                             {.affine = build_affine_coord(b, r + 1, r)}};
   Value *const in[] = {table, ids};
   return build_gather(b, in, 2, r + 1, dims, axes);
 }
@@ -218,7 +232,8 @@ static Value *rotate(OpContext *c, Value *x, Value *cos, Value *sin, const Dim *
   DimCtx *d = op_dims(c);
   if (!x || !cos || !sin) return NULL;
   const Dim *step = dim_const(d, interleaved ? 2 : 1);
-  Value *x1 = build_slice(b, x, 3, d->zero, half, step), *x2 = build_slice(b, x, 3, interleaved ? d->one : half, half, step);
+  Value *x1 = build_slice(b, x, 3, d->zero, half, step),
+        *x2 = build_slice(b, x, 3, interleaved ? d->one : half, half, step);
   Value *real = build_fn2(b, SC_sub, build_fn2(b, SC_mul, cos, x1), build_fn2(b, SC_mul, sin, x2));
   Value *imag = build_fn2(b, SC_add, build_fn2(b, SC_mul, sin, x1), build_fn2(b, SC_mul, cos, x2));
   if (!interleaved) {
@@ -241,11 +256,13 @@ bool import_rotary_embedding(OpContext *c) {
   DimCtx *d = op_dims(c);
   const uint32_t rank = op_rank(c, 0);
   const int64_t heads = op_int(c, "num_heads", 0);
-  if (rank != 4 && (rank != 3 || heads < 1)) return op_fail(c, DIAG_E0402, "input %s must have rank 4, or rank 3 with attribute 'num_heads'", op_shape(c, 0));
+  if (rank != 4 && (rank != 3 || heads < 1))
+    return op_fail(c, DIAG_E0402, "input %s must have rank 4, or rank 3 with attribute 'num_heads'", op_shape(c, 0));
   Value *x = split_heads(c, op_in(c, 0), heads);
   if (!x) return false;
   const int64_t rotated = op_int(c, "rotary_embedding_dim", 0);
-  const Dim *size = x->type.dims[3], *dim = rotated > 0 ? dim_const(d, rotated) : size, *half = dim_floordiv(d, dim, dim_const(d, 2));
+  const Dim *size = x->type.dims[3], *dim = rotated > 0 ? dim_const(d, rotated) : size,
+            *half = dim_floordiv(d, dim, dim_const(d, 2));
   Value *cos = rotary_cache(c, 1, op_in(c, 3)), *sin = rotary_cache(c, 2, op_in(c, 3));
   Value *part = build_slice(b, x, 3, d->zero, dim, d->one);
   Value *y = rotate(c, part, cos, sin, half, op_int(c, "interleaved", 0) != 0);
@@ -264,12 +281,14 @@ static Value *index_bias(OpContext *c, Value *mask, const Dim *keys, DType t, fl
   if (mask->type.rank == 1) {
     Arena *a = op_arena(c);
     Expr e = {0};
-    (void)expr_fn2(a, &e, SC_lt, expr_index(a, &e, 3), expr_cast(a, &e, DT_s64, true, expr_input(a, &e, 0, mask->type.dtype)));
+    (void)expr_fn2(a, &e, SC_lt, expr_index(a, &e, 3),
+                   expr_cast(a, &e, DT_s64, true, expr_input(a, &e, 0, mask->type.dtype)));
     const Dim *const dims[] = {mask->type.dims[0], op_dims(c)->one, op_dims(c)->one, keys};
     Value *lengths = build_unsqueeze(b, mask, 7u << 1);
     shown = build_expr(b, e, &lengths, 1, 4, dims);
   } else if (mask->type.rank == 2 || mask->type.rank == 3) {
-    shown = build_fn2(b, SC_ne, build_unsqueeze(b, mask, mask->type.rank == 2 ? 3u << 1 : 1u << 1), build_scalar_i(b, mask->type.dtype, 0));
+    shown = build_fn2(b, SC_ne, build_unsqueeze(b, mask, mask->type.rank == 2 ? 3u << 1 : 1u << 1),
+                      build_scalar_i(b, mask->type.dtype, 0));
   } else {
     (void)op_unsupported(c, "with a mask of shape %s", build_shape_text(b, mask));
     return NULL;
@@ -306,7 +325,8 @@ bool import_ms_attention(OpContext *c) {
   Value *qkv[3], *past = op_in(c, 4);
   if (heads < 1) return op_fail(c, DIAG_E0304, "attribute 'num_heads' is %lld", (long long)heads);
   if (op_int(c, "do_rotary", 0)) return op_unsupported(c, "with do_rotary");
-  if (op_int(c, "past_present_share_buffer", 0) || op_in(c, 6)) return op_unsupported(c, "with a shared past and present buffer");
+  if (op_int(c, "past_present_share_buffer", 0) || op_in(c, 6))
+    return op_unsupported(c, "with a shared past and present buffer");
   if ((past && !op_rank_in(c, 4, 5, 5)) || !packed_projection(c, heads, qkv)) return false;
   const Dim *before = past ? op_dim(c, 4, 3) : d->zero;
   for (uint32_t k = 0; past && k < 2; k++) {
@@ -321,8 +341,9 @@ bool import_ms_attention(OpContext *c) {
   if (!dim_is_const(qkv[0]->type.dims[3], &head)) return op_unsupported(c, "with a head size that is not known");
   const DType t = qkv[0]->type.dtype;
   Value *root = build_fn1(b, SC_sqrt, build_scalar_f(b, DT_f64, (double)head));
-  Value *scale = op_has_attr(c, "scale") && op_float(c, "scale", 0) != 0.0f ? build_scalar_f(b, t, (double)op_float(c, "scale", 0))
-                                                                          : build_cast(b, build_fn2(b, SC_div, build_scalar_f(b, DT_f64, 1), root), t, true);
+  Value *scale = op_has_attr(c, "scale") && op_float(c, "scale", 0) != 0.0f
+                     ? build_scalar_f(b, t, (double)op_float(c, "scale", 0))
+                     : build_cast(b, build_fn2(b, SC_div, build_scalar_f(b, DT_f64, 1), root), t, true);
   Value *scores = build_fn2(b, SC_mul, build_matmul(b, qkv[0], swap_last(c, qkv[1])), scale);
   const Visibility sight = {op_int(c, "unidirectional", 0) != 0, -1, -1, before, NULL};
   const Dim *keys = qkv[1]->type.dims[2];
@@ -343,13 +364,15 @@ bool import_embed_layer_norm(OpContext *c) {
   DimCtx *d = op_dims(c);
   if (!op_rank_in(c, 0, 2, 2) || !op_rank_in(c, 2, 2, 2) || !op_rank_in(c, 3, 2, 2)) return false;
   const Dim *seq = op_dim(c, 0, 1);
-  Value *position = op_in(c, 8) ? embed(c, op_in(c, 3), op_in(c, 8)) : build_slice(b, op_in(c, 3), 0, d->zero, seq, d->one);
+  Value *position =
+      op_in(c, 8) ? embed(c, op_in(c, 3), op_in(c, 8)) : build_slice(b, op_in(c, 3), 0, d->zero, seq, d->one);
   Value *sum = plus(c, embed(c, op_in(c, 2), op_in(c, 0)), position);
   if (op_in(c, 4) && op_in(c, 1)) sum = plus(c, sum, embed(c, op_in(c, 4), op_in(c, 1)));
   if (!sum) return false;
   if (op_wants(c, 2)) c->out[2] = sum;
   if (op_wants(c, 1)) {
-    Value *lengths = op_in(c, 7) ? build_reduce(b, REDUCE_SUM, op_in(c, 7), 1u << 1, false) : build_expand(b, build_scalar_i(b, DT_s32, 0), 1, op_in(c, 0)->type.dims);
+    Value *lengths = op_in(c, 7) ? build_reduce(b, REDUCE_SUM, op_in(c, 7), 1u << 1, false)
+                                 : build_expand(b, build_scalar_i(b, DT_s32, 0), 1, op_in(c, 0)->type.dims);
     if (!op_give(c, 1, lengths)) return false;
   }
   return op_give(c, 0, build_norm(b, NORM_LAYER, sum, op_in(c, 5), op_in(c, 6), 2, op_float(c, "epsilon", 1e-12f)));

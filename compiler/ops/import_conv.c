@@ -5,13 +5,16 @@
 static bool conv_attr(OpContext *c, const Value *x, const Value *w, Window *win, int64_t *ret_group) {
   if (x->type.rank < 3) return op_fail(c, DIAG_E0402, "input %s must have rank 3 or more", build_shape_text(&c->b, x));
   if (w->type.rank != x->type.rank)
-    return op_fail(c, DIAG_E0402, "input %s and weights %s must have the same rank", build_shape_text(&c->b, x), build_shape_text(&c->b, w));
+    return op_fail(c, DIAG_E0402, "input %s and weights %s must have the same rank", build_shape_text(&c->b, x),
+                   build_shape_text(&c->b, w));
   int64_t kernel[MAX_RANK];
   const uint32_t n = x->type.rank - 2;
   for (uint32_t i = 0; i < n; i++)
-    if (!dim_is_const(w->type.dims[i + 2], &kernel[i])) return op_unsupported(c, "with a kernel size that is not known: weights %s", build_shape_text(&c->b, w));
+    if (!dim_is_const(w->type.dims[i + 2], &kernel[i]))
+      return op_unsupported(c, "with a kernel size that is not known: weights %s", build_shape_text(&c->b, w));
   *ret_group = op_int(c, "group", 1);
-  if (*ret_group < 1 || *ret_group > INT32_MAX) return op_fail(c, DIAG_E0304, "attribute 'group' is %lld", (long long)*ret_group);
+  if (*ret_group < 1 || *ret_group > INT32_MAX)
+    return op_fail(c, DIAG_E0304, "attribute 'group' is %lld", (long long)*ret_group);
   return op_window(c, x, n, kernel, win);
 }
 
@@ -74,7 +77,8 @@ bool import_fused_conv(OpContext *c) {
     return op_give(c, 0, build_fn2(b, SC_min, low, op_scalar_like(c, y, (double)p[1])));
   }
   if (str_is(act, "HardSigmoid") && n == 2) {
-    Value *v = build_fn2(b, SC_add, build_fn2(b, SC_mul, y, op_scalar_like(c, y, (double)p[0])), op_scalar_like(c, y, (double)p[1]));
+    Value *v = build_fn2(b, SC_add, build_fn2(b, SC_mul, y, op_scalar_like(c, y, (double)p[0])),
+                         op_scalar_like(c, y, (double)p[1]));
     return op_give(c, 0, build_fn2(b, SC_min, build_fn2(b, SC_max, v, zero), op_scalar_like(c, y, 1)));
   }
   return op_unsupported(c, "activation %s", diag_quote(b->ir->diags, act));
@@ -118,9 +122,12 @@ bool import_conv_transpose(OpContext *c) {
   if (!conv_attr(c, x, w, &win, &group)) return false;
   const int64_t *extra = op_ints(c, "output_padding", &n_extra), *shape = op_ints(c, "output_shape", &n_shape);
   if ((n_extra && n_extra != win.n) || (n_shape && n_shape < win.n))
-    return op_fail(c, DIAG_E0304, "attribute '%s' does not have %u values", n_extra && n_extra != win.n ? "output_padding" : "output_shape", win.n);
-  if (!ir_require_eq(b->ir, x->type.dims[1], w->type.dims[0]) || !ir_require_eq(b->ir, dim_mod(d, w->type.dims[0], dim_const(d, group)), d->zero))
-    return op_fail(c, DIAG_E0402, "input %s, weights %s and group %lld do not fit: channels differ", op_shape(c, 0), op_shape(c, 1), (long long)group);
+    return op_fail(c, DIAG_E0304, "attribute '%s' does not have %u values",
+                   n_extra && n_extra != win.n ? "output_padding" : "output_shape", win.n);
+  if (!ir_require_eq(b->ir, x->type.dims[1], w->type.dims[0]) ||
+      !ir_require_eq(b->ir, dim_mod(d, w->type.dims[0], dim_const(d, group)), d->zero))
+    return op_fail(c, DIAG_E0402, "input %s, weights %s and group %lld do not fit: channels differ", op_shape(c, 0),
+                   op_shape(c, 1), (long long)group);
   const bool upper = str_is(op_str(c, "auto_pad", "NOTSET"), "SAME_UPPER");
   const Dim *lo[MAX_RANK], *hi[MAX_RANK];
   for (uint32_t i = 0; i < win.n; i++) {

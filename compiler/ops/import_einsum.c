@@ -10,7 +10,7 @@ typedef struct Labels {
 } Labels;
 
 typedef struct Einsum {
-  Str text; /* what is left to parse */
+  Str text;              /* what is left to parse */
   size_t uses[N_LABELS]; /* inputs that have it, with repetitions */
   uint32_t ellipsis;     /* most axes that an ellipsis stands for */
 } Einsum;
@@ -101,7 +101,8 @@ static Value *diagonal(OpContext *c, Value *v, Labels *l) {
     }
   }
   if (kept.n == l->n) return v;
-  for (uint32_t i = 0; i < l->n; i++) index[i] = build_affine_coord(&c->b, kept.n, (uint32_t)find_label(&kept, l->at[i]));
+  for (uint32_t i = 0; i < l->n; i++)
+    index[i] = build_affine_coord(&c->b, kept.n, (uint32_t)find_label(&kept, l->at[i]));
   *l = kept;
   return build_view(&c->b, v, kept.n, dims, index);
 }
@@ -176,7 +177,8 @@ static bool parse_equation(OpContext *c, Einsum *e, Labels *terms, Labels *out) 
     implicit_output(e, out);
   }
   skip_spaces(e);
-  if (e->text.len) return op_fail(c, DIAG_E0304, "attribute 'equation' is malformed at %s", diag_quote(c->b.ir->diags, e->text));
+  if (e->text.len)
+    return op_fail(c, DIAG_E0304, "attribute 'equation' is malformed at %s", diag_quote(c->b.ir->diags, e->text));
   for (uint32_t i = 0; i < out->n; i++) {
     bool twice = false;
     for (uint32_t j = 0; j < i; j++) twice |= out->at[j] == out->at[i];

@@ -9,7 +9,8 @@ static bool index_in_range(OpContext *c, Value *index, const Dim *size, uint32_t
   if (!dim_is_const(size, &limit) || !build_const_ints(&c->b, index, &v, &n)) return true;
   for (size_t k = 0; k < n; k++)
     if (v[k] < -limit || v[k] >= limit)
-      return op_fail(c, DIAG_E0403, "index %lld is out of range for axis %u of shape %s", (long long)v[k], axis, op_shape(c, 0));
+      return op_fail(c, DIAG_E0403, "index %lld is out of range for axis %u of shape %s", (long long)v[k], axis,
+                     op_shape(c, 0));
   return true;
 }
 
@@ -27,7 +28,8 @@ bool import_gather(OpContext *c) {
   uint32_t axis;
   size_t n;
   if (x->type.rank == 0) return op_fail(c, DIAG_E0402, "input 0 must have rank 1 or more");
-  if (!op_axis_attr(c, "axis", 0, x->type.rank, &axis) || !index_in_range(c, index, x->type.dims[axis], axis)) return false;
+  if (!op_axis_attr(c, "axis", 0, x->type.rank, &axis) || !index_in_range(c, index, x->type.dims[axis], axis))
+    return false;
   const Dim *const *known = build_content(b, index, &n);
   if (r == 0 && known && known[0]->kind == DIM_CONST) return op_give(c, 0, gather_one(c, x, axis, known[0]));
   if (rank > MAX_RANK) return op_unsupported(c, "a result of rank %u (at most %d)", rank, MAX_RANK);
@@ -61,7 +63,8 @@ static void elements_axes(Builder *b, uint32_t rank, uint32_t axis, uint32_t ope
 
 static bool same_rank(OpContext *c, size_t k) {
   if (op_rank(c, k) == op_rank(c, 0)) return true;
-  return op_fail(c, DIAG_E0402, "inputs 0 and %zu must have the same rank, not shapes %s and %s", k, op_shape(c, 0), op_shape(c, k));
+  return op_fail(c, DIAG_E0402, "inputs 0 and %zu must have the same rank, not shapes %s and %s", k, op_shape(c, 0),
+                 op_shape(c, k));
 }
 
 bool import_gather_elements(OpContext *c) {
@@ -69,7 +72,9 @@ bool import_gather_elements(OpContext *c) {
   uint32_t axis;
   GatherAxis axes[MAX_RANK];
   Affine place[MAX_RANK];
-  if (!same_rank(c, 1) || !op_axis_attr(c, "axis", 0, rank, &axis) || !index_in_range(c, op_in(c, 1), op_dim(c, 0, axis), axis)) return false;
+  if (!same_rank(c, 1) || !op_axis_attr(c, "axis", 0, rank, &axis) ||
+      !index_in_range(c, op_in(c, 1), op_dim(c, 0, axis), axis))
+    return false;
   for (uint32_t i = 0; i < rank; i++)
     if (i != axis && dim_le(op_dims(c), op_dim(c, 1, i), op_dim(c, 0, i)) == 0)
       return op_fail(c, DIAG_E0402, "indices %s reach beyond data %s", op_shape(c, 1), op_shape(c, 0));
@@ -77,9 +82,10 @@ bool import_gather_elements(OpContext *c) {
   return op_give(c, 0, build_gather(&c->b, c->in, 2, rank, op_in(c, 1)->type.dims, axes));
 }
 
-/* Tuples: data axis first + t is element t of the last axis of the indices; `rank` coordinates, the first q - 1 of them the tuple's. */
-static void tuple_axes(Builder *b, const Value *index, uint32_t operand, uint32_t first, uint32_t k, uint32_t data_rank, uint32_t rank,
-                       GatherAxis *axes) {
+/* Tuples: data axis first + t is element t of the last axis of the indices; `rank` coordinates, the first q - 1 of them
+ * the tuple's. */
+static void tuple_axes(Builder *b, const Value *index, uint32_t operand, uint32_t first, uint32_t k, uint32_t data_rank,
+                       uint32_t rank, GatherAxis *axes) {
   const uint32_t q = index->type.rank;
   for (uint32_t i = 0; i < data_rank; i++) {
     axes[i] = (GatherAxis){0};
@@ -101,8 +107,10 @@ static bool tuple_length(OpContext *c, size_t k, uint32_t room, uint32_t *ret) {
   const Value *index = op_in(c, k);
   int64_t n;
   if (index->type.rank == 0) return op_fail(c, DIAG_E0402, "indices must have rank 1 or more");
-  if (!dim_is_const(index->type.dims[index->type.rank - 1], &n)) return op_unsupported(c, "with indices of shape %s, whose last dimension is not known", op_shape(c, k));
-  if (n < 1 || n > (int64_t)room) return op_fail(c, DIAG_E0402, "indices %s do not fit data %s", op_shape(c, k), op_shape(c, 0));
+  if (!dim_is_const(index->type.dims[index->type.rank - 1], &n))
+    return op_unsupported(c, "with indices of shape %s, whose last dimension is not known", op_shape(c, k));
+  if (n < 1 || n > (int64_t)room)
+    return op_fail(c, DIAG_E0402, "indices %s do not fit data %s", op_shape(c, k), op_shape(c, 0));
   *ret = (uint32_t)n;
   return true;
 }
@@ -113,7 +121,8 @@ bool import_gather_nd(OpContext *c) {
   const int64_t batch = op_int(c, "batch_dims", 0);
   const uint32_t q = index->type.rank;
   uint32_t k;
-  if (batch < 0 || batch >= (int64_t)x->type.rank || batch >= (int64_t)q) return op_fail(c, DIAG_E0304, "attribute 'batch_dims' is %lld", (long long)batch);
+  if (batch < 0 || batch >= (int64_t)x->type.rank || batch >= (int64_t)q)
+    return op_fail(c, DIAG_E0304, "attribute 'batch_dims' is %lld", (long long)batch);
   const uint32_t first = (uint32_t)batch;
   if (!tuple_length(c, 1, x->type.rank - first, &k)) return false;
   const uint32_t rank = q - 1 + x->type.rank - first - k;
@@ -122,7 +131,8 @@ bool import_gather_nd(OpContext *c) {
   GatherAxis axes[MAX_RANK];
   for (uint32_t i = 0; i < first; i++)
     if (!ir_require_eq(b->ir, x->type.dims[i], index->type.dims[i]))
-      return op_fail(c, DIAG_E0402, "data %s and indices %s differ in batch dimension %u", op_shape(c, 0), op_shape(c, 1), i);
+      return op_fail(c, DIAG_E0402, "data %s and indices %s differ in batch dimension %u", op_shape(c, 0),
+                     op_shape(c, 1), i);
   for (uint32_t o = 0; o < rank; o++) dims[o] = o < q - 1 ? index->type.dims[o] : x->type.dims[first + k + o - (q - 1)];
   tuple_axes(b, index, 1, first, k, x->type.rank, rank, axes);
   return op_give(c, 0, build_gather(b, c->in, 2, rank, dims, axes));
@@ -130,7 +140,10 @@ bool import_gather_nd(OpContext *c) {
 
 /* ---- scatter ---- */
 static bool scatter_kind(OpContext *c, ScatterKind *ret) {
-  static const struct { const char *name; ScatterKind kind; } kinds[] = {
+  static const struct {
+    const char *name;
+    ScatterKind kind;
+  } kinds[] = {
       {"none", SCATTER_SET}, {"add", SCATTER_ADD}, {"mul", SCATTER_MUL}, {"min", SCATTER_MIN}, {"max", SCATTER_MAX}};
   const Str s = op_str(c, "reduction", "none");
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
@@ -146,7 +159,8 @@ bool import_scatter_elements(OpContext *c) {
   ScatterKind kind;
   GatherAxis axes[MAX_RANK];
   Affine place[MAX_RANK];
-  if (!scatter_kind(c, &kind) || !same_rank(c, 1) || !same_rank(c, 2) || !op_axis_attr(c, "axis", 0, rank, &axis)) return false;
+  if (!scatter_kind(c, &kind) || !same_rank(c, 1) || !same_rank(c, 2) || !op_axis_attr(c, "axis", 0, rank, &axis))
+    return false;
   if (!index_in_range(c, op_in(c, 1), op_dim(c, 0, axis), axis)) return false;
   for (uint32_t i = 0; i < rank; i++) {
     if (!ir_require_eq(c->b.ir, op_dim(c, 1, i), op_dim(c, 2, i)))
@@ -169,8 +183,11 @@ bool import_scatter_nd(OpContext *c) {
   const uint32_t rank = q - 1 + x->type.rank - k;
   bool fits = updates->type.rank == rank;
   for (uint32_t o = 0; fits && o < rank; o++)
-    fits = ir_require_eq(c->b.ir, updates->type.dims[o], o < q - 1 ? index->type.dims[o] : x->type.dims[k + o - (q - 1)]);
-  if (!fits) return op_fail(c, DIAG_E0402, "updates %s do not fit data %s and indices %s", op_shape(c, 2), op_shape(c, 0), op_shape(c, 1));
+    fits =
+        ir_require_eq(c->b.ir, updates->type.dims[o], o < q - 1 ? index->type.dims[o] : x->type.dims[k + o - (q - 1)]);
+  if (!fits)
+    return op_fail(c, DIAG_E0402, "updates %s do not fit data %s and indices %s", op_shape(c, 2), op_shape(c, 0),
+                   op_shape(c, 1));
   tuple_axes(&c->b, index, 2, 0, k, x->type.rank, rank, axes);
   Value *const in[] = {op_in(c, 0), op_in(c, 2), op_in(c, 1)};
   return op_give(c, 0, build_scatter(&c->b, kind, in, 3, axes));

@@ -1,4 +1,5 @@
-/* Operators of the first opset's experimental list that old files still use: Crop, ImageScaler, Affine, Scale, ScaledTanh. */
+/* Operators of the first opset's experimental list that old files still use: Crop, ImageScaler, Affine, Scale,
+ * ScaledTanh. */
 #include "ops/shared.h"
 
 /* border: left, top, right, bottom; scale: height, width of what is kept instead of the right and bottom borders. */
@@ -6,7 +7,8 @@ bool import_crop(OpContext *c) {
   size_t n_border, n_scale;
   const int64_t *border = op_ints(c, "border", &n_border), *scale = op_ints(c, "scale", &n_scale);
   if (!op_rank_in(c, 0, 4, 4)) return false;
-  if (n_border != 4 || (n_scale && n_scale != 2)) return op_fail(c, DIAG_E0304, "attribute 'border' must have 4 values, 'scale' 2 or none");
+  if (n_border != 4 || (n_scale && n_scale != 2))
+    return op_fail(c, DIAG_E0304, "attribute 'border' must have 4 values, 'scale' 2 or none");
   DimCtx *d = op_dims(c);
   Value *x = op_in(c, 0);
   for (uint32_t i = 0; i < 2; i++) {

@@ -10,7 +10,8 @@ static Value *scaled(OpContext *c, Value *x, float factor) {
   const DType t = x->type.dtype;
   if (dtype_is_float(t)) return build_fn2(b, SC_mul, x, build_scalar_f(b, t, (double)factor));
   if (factor == (float)(int32_t)factor) return build_fn2(b, SC_mul, x, build_scalar_i(b, t, (int32_t)factor));
-  return build_cast(b, build_fn2(b, SC_mul, build_cast(b, x, DT_f64, true), build_scalar_f(b, DT_f64, (double)factor)), t, true);
+  return build_cast(b, build_fn2(b, SC_mul, build_cast(b, x, DT_f64, true), build_scalar_f(b, DT_f64, (double)factor)),
+                    t, true);
 }
 
 bool import_gemm(OpContext *c) {
@@ -27,7 +28,8 @@ bool import_gemm(OpContext *c) {
   if (!sum) return false;
   for (uint32_t i = 0; i < 2; i++)
     if (sum->type.rank != 2 || dim_eq(op_dims(c), sum->type.dims[i], product->type.dims[i]) == 0)
-      return op_fail(c, DIAG_E0402, "C %s does not broadcast to the product's shape %s", op_shape(c, 2), build_shape_text(b, product));
+      return op_fail(c, DIAG_E0402, "C %s does not broadcast to the product's shape %s", op_shape(c, 2),
+                     build_shape_text(b, product));
   return op_give(c, 0, sum);
 }
 

@@ -32,7 +32,8 @@ bool import_softmax(OpContext *c) {
   if (given != (int64_t)rank && !op_axis(c, given, rank, &axis)) return false;
   if (given == (int64_t)rank) axis = rank;
   if (axis + 1 == rank) return op_give(c, 0, softmax(c, x, axis));
-  const Dim *const dims[] = {dim_product(op_dims(c), x->type.dims, axis), dim_product(op_dims(c), x->type.dims + axis, rank - axis)};
+  const Dim *const dims[] = {dim_product(op_dims(c), x->type.dims, axis),
+                             dim_product(op_dims(c), x->type.dims + axis, rank - axis)};
   Value *matrix = build_reshape(&c->b, x, 2, dims);
   return op_give(c, 0, build_reshape(&c->b, softmax(c, matrix, 1), rank, x->type.dims));
 }
@@ -43,9 +44,12 @@ static Value *batch_norm(OpContext *c, Value *x, Value *scale, Value *bias, Valu
   Builder *b = &c->b;
   if (!x || !scale || !bias || !mean || !var) return NULL;
   const DType t = dtype_compute(x->type.dtype), vt = var->type.dtype;
-  Value *root = build_fn1(b, SC_sqrt, build_fn2(b, SC_add, build_cast(b, var, dtype_compute(vt), true), build_scalar_f(b, dtype_compute(vt), (double)epsilon)));
+  Value *root = build_fn1(b, SC_sqrt,
+                          build_fn2(b, SC_add, build_cast(b, var, dtype_compute(vt), true),
+                                    build_scalar_f(b, dtype_compute(vt), (double)epsilon)));
   Value *s = build_fn2(b, SC_div, build_cast(b, scale, t, true), build_cast(b, root, t, true));
-  Value *shift = build_fn2(b, SC_sub, build_cast(b, bias, t, true), build_fn2(b, SC_mul, build_cast(b, mean, t, true), s));
+  Value *shift =
+      build_fn2(b, SC_sub, build_cast(b, bias, t, true), build_fn2(b, SC_mul, build_cast(b, mean, t, true), s));
   const uint32_t rank = x->type.rank;
   Value *y = build_fn2(b, SC_mul, build_cast(b, x, t, true), op_along_axis(c, s, rank, 1));
   return build_cast(b, build_fn2(b, SC_add, y, op_along_axis(c, shift, rank, 1)), x->type.dtype, true);
@@ -81,7 +85,8 @@ bool import_batch_norm(OpContext *c) {
   const bool per_element = op_has_attr(c, "spatial") && !op_int(c, "spatial", 1);
   for (size_t k = 1; k < 5; k++)
     if (!per_element && (op_rank(c, k) != 1 || !ir_require_eq(c->b.ir, op_dim(c, k, 0), op_dim(c, 0, 1))))
-      return op_fail(c, DIAG_E0402, "input %zu has shape %s, which does not fit the channels of %s", k, op_shape(c, k), op_shape(c, 0));
+      return op_fail(c, DIAG_E0402, "input %zu has shape %s, which does not fit the channels of %s", k, op_shape(c, k),
+                     op_shape(c, 0));
   if (op_int(c, "training_mode", 0)) return batch_norm_training(c, epsilon);
   if (op_wants(c, 1)) return op_unsupported(c, "training: statistics are asked for as outputs");
   return op_give(c, 0, batch_norm(c, op_in(c, 0), op_in(c, 1), op_in(c, 2), op_in(c, 3), op_in(c, 4), epsilon));
@@ -101,7 +106,8 @@ static bool layer_statistics(OpContext *c, Value *x, uint32_t axis, float epsilo
   if (!op_wants(c, mean_out) && !op_wants(c, inv_out)) return true;
   const uint32_t mask = axes_from(axis, x->type.rank);
   Value *wide = build_cast(b, x, dtype_compute(x->type.dtype), true), *mean = build_reduce_mean(b, wide, mask, true);
-  Value *off = build_fn2(b, SC_sub, wide, mean), *var = build_reduce_mean(b, build_fn2(b, SC_mul, off, off), mask, true);
+  Value *off = build_fn2(b, SC_sub, wide, mean),
+        *var = build_reduce_mean(b, build_fn2(b, SC_mul, off, off), mask, true);
   Value *root = build_fn1(b, SC_sqrt, build_fn2(b, SC_add, var, op_scalar_like(c, var, (double)epsilon)));
   if (op_wants(c, mean_out) && !op_give(c, mean_out, mean)) return false;
   return !op_wants(c, inv_out) || op_give(c, inv_out, build_fn2(b, SC_div, op_scalar_like(c, var, 1), root));
@@ -110,14 +116,16 @@ static bool layer_statistics(OpContext *c, Value *x, uint32_t axis, float epsilo
 bool import_layer_norm(OpContext *c) {
   uint32_t axis;
   const float epsilon = op_float(c, "epsilon", 1e-5f);
-  if (!op_axis_attr(c, "axis", -1, op_rank(c, 0), &axis) || !layer_statistics(c, op_in(c, 0), axis, epsilon, 1, 2)) return false;
+  if (!op_axis_attr(c, "axis", -1, op_rank(c, 0), &axis) || !layer_statistics(c, op_in(c, 0), axis, epsilon, 1, 2))
+    return false;
   return op_give(c, 0, build_norm(&c->b, NORM_LAYER, op_in(c, 0), op_in(c, 1), op_in(c, 2), axis, epsilon));
 }
 
 bool import_rms_norm(OpContext *c) {
   uint32_t axis;
   if (!op_axis_attr(c, "axis", -1, op_rank(c, 0), &axis)) return false;
-  return op_give(c, 0, build_norm(&c->b, NORM_RMS, op_in(c, 0), op_in(c, 1), NULL, axis, op_float(c, "epsilon", 1e-5f)));
+  return op_give(c, 0,
+                 build_norm(&c->b, NORM_RMS, op_in(c, 0), op_in(c, 1), NULL, axis, op_float(c, "epsilon", 1e-5f)));
 }
 
 /* com.microsoft: normalises input + skip (+ bias); the sum is output 3. The row's argument is the NormKind. */
@@ -135,7 +143,8 @@ bool import_skip_layer_norm(OpContext *c) {
   return op_give(c, 0, build_norm(b, rms ? NORM_RMS : NORM_LAYER, sum, op_in(c, 2), beta, axis, epsilon));
 }
 
-/* [N][C][spatial...] as [N][groups][C/groups * spatial]. Scale and bias are per group before version 21, per channel since. */
+/* [N][C][spatial...] as [N][groups][C/groups * spatial]. Scale and bias are per group before version 21, per channel
+ * since. */
 bool import_group_norm(OpContext *c) {
   Builder *b = &c->b;
   DimCtx *d = op_dims(c);
@@ -145,12 +154,16 @@ bool import_group_norm(OpContext *c) {
   if (groups < 1) return op_fail(c, DIAG_E0304, "attribute 'num_groups' is %lld", (long long)groups);
   if (rank < 3) return op_fail(c, DIAG_E0402, "input %s must have rank 3 or more", op_shape(c, 0));
   if (!ir_require_eq(b->ir, dim_mod(d, x->type.dims[1], dim_const(d, groups)), d->zero))
-    return op_fail(c, DIAG_E0402, "the channels of %s are not a multiple of %lld groups", op_shape(c, 0), (long long)groups);
+    return op_fail(c, DIAG_E0402, "the channels of %s are not a multiple of %lld groups", op_shape(c, 0),
+                   (long long)groups);
   const Dim *rest = dim_product(d, x->type.dims + 2, rank - 2);
-  const Dim *const dims[] = {x->type.dims[0], dim_const(d, groups), dim_mul(d, dim_floordiv(d, x->type.dims[1], dim_const(d, groups)), rest)};
+  const Dim *const dims[] = {x->type.dims[0], dim_const(d, groups),
+                             dim_mul(d, dim_floordiv(d, x->type.dims[1], dim_const(d, groups)), rest)};
   const bool per_group = c->row->since < 21;
-  Value *scale = op_along_axis(c, op_in(c, 1), per_group ? 3 : rank, 1), *bias = op_along_axis(c, op_in(c, 2), per_group ? 3 : rank, 1);
-  Value *v = build_norm(b, NORM_LAYER, build_reshape(b, x, 3, dims), per_group ? scale : NULL, per_group ? bias : NULL, 2, op_float(c, "epsilon", 1e-5f));
+  Value *scale = op_along_axis(c, op_in(c, 1), per_group ? 3 : rank, 1),
+        *bias = op_along_axis(c, op_in(c, 2), per_group ? 3 : rank, 1);
+  Value *v = build_norm(b, NORM_LAYER, build_reshape(b, x, 3, dims), per_group ? scale : NULL, per_group ? bias : NULL,
+                        2, op_float(c, "epsilon", 1e-5f));
   v = build_reshape(b, v, rank, x->type.dims);
   if (per_group) return op_give(c, 0, v);
   return op_give(c, 0, build_fn2(b, SC_add, build_fn2(b, SC_mul, v, scale), bias));
@@ -165,16 +178,20 @@ bool import_lrn(OpContext *c) {
   const int64_t size = op_int(c, "size", 0);
   if (size < 1 || size > INT32_MAX) return op_fail(c, DIAG_E0304, "attribute 'size' is %lld", (long long)size);
   if (x->type.rank < 3) return op_fail(c, DIAG_E0402, "input %s must have rank 3 or more", op_shape(c, 0));
-  const Dim *const dims[] = {x->type.dims[0], d->one, x->type.dims[1], dim_product(d, x->type.dims + 2, x->type.rank - 2)};
+  const Dim *const dims[] = {x->type.dims[0], d->one, x->type.dims[1],
+                             dim_product(d, x->type.dims + 2, x->type.rank - 2)};
   const int64_t kernel[] = {size, 1}, ones[] = {1, 1};
   const Dim *const lo[] = {dim_const(d, (size - 1) / 2), d->zero}, *const hi[] = {dim_const(d, size / 2), d->zero};
-  const PoolAttr pool = {.kind = POOL_SUM, .n_spatial = 2, .kernel = kernel, .stride = ones, .dilation = ones, .pad_lo = lo, .pad_hi = hi};
+  const PoolAttr pool = {
+      .kind = POOL_SUM, .n_spatial = 2, .kernel = kernel, .stride = ones, .dilation = ones, .pad_lo = lo, .pad_hi = hi};
   Value *sum = build_pool(b, build_reshape(b, build_fn2(b, SC_mul, x, x), 4, dims), pool, false, NULL);
   sum = build_reshape(b, sum, x->type.rank, x->type.dims);
   if (!sum) return false;
   Value *scaled = build_fn2(b, SC_mul, sum, op_scalar_like(c, x, (double)(op_float(c, "alpha", 1e-4f) / (float)size)));
   Value *base = build_fn2(b, SC_add, scaled, op_scalar_like(c, x, (double)op_float(c, "bias", 1)));
-  return op_give(c, 0, build_fn2(b, SC_div, x, build_fn2(b, SC_pow, base, op_scalar_like(c, x, (double)op_float(c, "beta", 0.75f)))));
+  return op_give(
+      c, 0,
+      build_fn2(b, SC_div, x, build_fn2(b, SC_pow, base, op_scalar_like(c, x, (double)op_float(c, "beta", 0.75f)))));
 }
 
 bool import_mean_variance_norm(OpContext *c) {
@@ -199,7 +216,8 @@ bool import_lp_norm(OpContext *c) {
   if (p != 1 && p != 2) return op_fail(c, DIAG_E0304, "attribute 'p' is %lld", (long long)p);
   if (!op_axis_attr(c, "axis", -1, op_rank(c, 0), &axis)) return false;
   Value *x = build_cast(b, op_in(c, 0), dtype_compute(op_dtype(c, 0)), true);
-  Value *sum = build_reduce(b, REDUCE_SUM, p == 1 ? build_fn1(b, SC_abs, x) : build_fn2(b, SC_mul, x, x), 1u << axis, true);
+  Value *sum =
+      build_reduce(b, REDUCE_SUM, p == 1 ? build_fn1(b, SC_abs, x) : build_fn2(b, SC_mul, x, x), 1u << axis, true);
   Value *norm = p == 1 ? sum : build_fn1(b, SC_sqrt, sum), *zero = op_scalar_like(c, x, 0);
   Value *y = build_fn3(b, SC_select, build_fn2(b, SC_eq, norm, zero), zero, build_fn2(b, SC_div, x, norm));
   return op_give(c, 0, build_cast(b, y, op_dtype(c, 0), true));

@@ -7,7 +7,13 @@ static bool pool_window(OpContext *c, Window *win) {
 }
 
 static PoolAttr pool_attr(PoolKind kind, const Window *w) {
-  return (PoolAttr){.kind = kind, .n_spatial = w->n, .kernel = w->kernel, .stride = w->stride, .dilation = w->dilation, .pad_lo = w->lo, .pad_hi = w->hi};
+  return (PoolAttr){.kind = kind,
+                    .n_spatial = w->n,
+                    .kernel = w->kernel,
+                    .stride = w->stride,
+                    .dilation = w->dilation,
+                    .pad_lo = w->lo,
+                    .pad_hi = w->hi};
 }
 
 bool import_max_pool(OpContext *c) {
@@ -36,7 +42,8 @@ bool import_average_pool(OpContext *c) { return op_give(c, 0, op_average_pool(c,
 static bool lp_order(OpContext *c, int64_t *ret) {
   const float f = c->row->until < 2 ? op_float(c, "p", 2) : 0;
   *ret = c->row->until < 2 ? (int64_t)(f >= 1 && f <= 1000 ? f : 0) : op_int(c, "p", 2);
-  if (*ret < 1 || *ret > 1000 || (c->row->until < 2 && (float)*ret != f)) return op_fail(c, DIAG_E0304, "attribute 'p' is out of range");
+  if (*ret < 1 || *ret > 1000 || (c->row->until < 2 && (float)*ret != f))
+    return op_fail(c, DIAG_E0304, "attribute 'p' is out of range");
   return true;
 }
 

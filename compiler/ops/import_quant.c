@@ -1,9 +1,11 @@
-/* Quantisation: QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear, QLinear operators of ONNX and com.microsoft. */
+/* Quantisation: QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear, QLinear operators of ONNX and com.microsoft.
+ */
 #include "ops/shared.h"
 
 static bool is_float8(DType t) { return dtype_rows[t].kind == KIND_F && dtype_rows[t].bits <= 8; }
 
-/* A scale or zero point made to broadcast to x: a scalar, one value an axis element, or one a block of block_size elements. */
+/* A scale or zero point made to broadcast to x: a scalar, one value an axis element, or one a block of block_size
+ * elements. */
 static Value *spread(OpContext *c, Value *v, const Value *x, uint32_t axis, int64_t block) {
   Builder *b = &c->b;
   DimCtx *d = op_dims(c);
@@ -11,7 +13,8 @@ static Value *spread(OpContext *c, Value *v, const Value *x, uint32_t axis, int6
   if (v->type.rank == 1 && dim_is(v->type.dims[0], 1)) return build_squeeze(b, v, 1);
   if (block <= 0) return v->type.rank == 1 ? op_along_axis(c, v, x->type.rank, axis) : v;
   if (v->type.rank != x->type.rank) {
-    (void)op_fail(c, DIAG_E0402, "the scale's shape %s does not fit the blocks of %s", build_shape_text(b, v), build_shape_text(b, x));
+    (void)op_fail(c, DIAG_E0402, "the scale's shape %s does not fit the blocks of %s", build_shape_text(b, v),
+                  build_shape_text(b, x));
     return NULL;
   }
   const Dim *wide[MAX_RANK], *flat[MAX_RANK];
@@ -21,7 +24,8 @@ static Value *spread(OpContext *c, Value *v, const Value *x, uint32_t axis, int6
   }
   wide[axis + 1] = dim_const(d, block);
   flat[axis] = dim_mulc(d, v->type.dims[axis], block);
-  v = build_reshape(b, build_expand(b, build_unsqueeze(b, v, 1u << (axis + 1)), x->type.rank + 1, wide), x->type.rank, flat);
+  v = build_reshape(b, build_expand(b, build_unsqueeze(b, v, 1u << (axis + 1)), x->type.rank + 1, wide), x->type.rank,
+                    flat);
   return build_slice(b, v, axis, d->zero, x->type.dims[axis], d->one);
 }
 
@@ -52,7 +56,8 @@ bool import_quantize_linear(OpContext *c) {
   if (block < 0) return op_fail(c, DIAG_E0304, "attribute 'block_size' is %lld", (long long)block);
   const DType wanted = dtype_from_onnx(op_int(c, "output_dtype", 0));
   if (wanted != DT_NONE && zero && zero->type.dtype != wanted)
-    return op_fail(c, DIAG_E0401, "attribute 'output_dtype' says %s, the zero point has %s", dtype_name(wanted), dtype_name(zero->type.dtype));
+    return op_fail(c, DIAG_E0401, "attribute 'output_dtype' says %s, the zero point has %s", dtype_name(wanted),
+                   dtype_name(zero->type.dtype));
   const DType to = zero ? zero->type.dtype : wanted != DT_NONE ? wanted : DT_u8;
   Value *scale = spread(c, op_in(c, 1), x, axis, block);
   zero = spread(c, zero, x, axis, block);
@@ -99,7 +104,8 @@ bool import_dynamic_quantize_linear(OpContext *c) {
   Value *level = build_fn2(b, SC_div, build_fn2(b, SC_sub, none, low), scale);
   /* all zeros: the scale is 0, the level NaN, which converts to 0 */
   Value *zero = quantized(c, level, NULL, DT_u8, true);
-  return op_give(c, 1, scale) && op_give(c, 2, zero) && op_give(c, 0, quantized(c, build_fn2(b, SC_div, x, scale), zero, DT_u8, true));
+  return op_give(c, 1, scale) && op_give(c, 2, zero) &&
+         op_give(c, 0, quantized(c, build_fn2(b, SC_div, x, scale), zero, DT_u8, true));
 }
 
 /* ---- products ---- */
@@ -117,7 +123,8 @@ bool import_qlinear_matmul(OpContext *c) {
   if (a_scale && a_scale->type.rank == 1) a_scale = build_unsqueeze(b, a_scale, 2); /* [M] over [M][N] */
   Value *sum = op_matmul_integer(c, op_in(c, 0), op_in(c, 2), op_in(c, 3), op_in(c, 5));
   Value *scales = build_fn2(b, SC_mul, build_cast(b, a_scale, DT_f32, true), build_cast(b, b_scale, DT_f32, true));
-  return op_give(c, 0, requantized(c, sum, scales, op_single(c, op_in(c, 6)), op_single(c, op_in(c, 7)), op_dtype(c, 7)));
+  return op_give(c, 0,
+                 requantized(c, sum, scales, op_single(c, op_in(c, 6)), op_single(c, op_in(c, 7)), op_dtype(c, 7)));
 }
 
 /* x x_scale x_zero w w_scale w_zero y_scale y_zero bias (s32, in units of x_scale * w_scale). */
@@ -126,10 +133,12 @@ bool import_qlinear_conv(OpContext *c) {
   const uint32_t rank = op_rank(c, 0);
   Value *sum = op_conv(c, op_in(c, 0), op_in(c, 3), op_in(c, 8), op_single(c, op_in(c, 2)), op_single(c, op_in(c, 5)));
   Value *scales = build_fn2(b, SC_mul, op_single(c, op_in(c, 1)), op_along_axis(c, op_single(c, op_in(c, 4)), rank, 1));
-  return op_give(c, 0, requantized(c, sum, scales, op_single(c, op_in(c, 6)), op_single(c, op_in(c, 7)), op_dtype(c, 7)));
+  return op_give(c, 0,
+                 requantized(c, sum, scales, op_single(c, op_in(c, 6)), op_single(c, op_in(c, 7)), op_dtype(c, 7)));
 }
 
-/* com.microsoft QLinearAdd, QLinearMul: A A_scale A_zero B B_scale B_zero C_scale C_zero. The row's argument is the function. */
+/* com.microsoft QLinearAdd, QLinearMul: A A_scale A_zero B B_scale B_zero C_scale C_zero. The row's argument is the
+ * function. */
 bool import_qlinear_binary(OpContext *c) {
   Builder *b = &c->b;
   Value *x = dequantized(c, op_in(c, 0), op_single(c, op_in(c, 1)), op_single(c, op_in(c, 2)));
@@ -160,7 +169,8 @@ bool import_qlinear_global_average_pool(OpContext *c) {
 
 bool import_qlinear_softmax(OpContext *c) {
   uint32_t axis;
-  if (op_int(c, "opset", 13) < 13) return op_unsupported(c, "with the softmax of opset %lld", (long long)op_int(c, "opset", 13));
+  if (op_int(c, "opset", 13) < 13)
+    return op_unsupported(c, "with the softmax of opset %lld", (long long)op_int(c, "opset", 13));
   if (!op_axis_attr(c, "axis", -1, op_rank(c, 0), &axis)) return false;
   Value *x = dequantized(c, op_in(c, 0), op_single(c, op_in(c, 1)), op_single(c, op_in(c, 2)));
   return qlinear_unary(c, build_softmax(&c->b, x, axis, false));
@@ -175,7 +185,8 @@ bool import_qlinear_leaky_relu(OpContext *c) {
   Builder *b = &c->b;
   Value *x = dequantized(c, op_in(c, 0), op_single(c, op_in(c, 1)), op_single(c, op_in(c, 2)));
   if (!x) return false;
-  Value *zero = op_scalar_like(c, x, 0), *low = build_fn2(b, SC_mul, x, op_scalar_like(c, x, (double)op_float(c, "alpha", 0.01f)));
+  Value *zero = op_scalar_like(c, x, 0),
+        *low = build_fn2(b, SC_mul, x, op_scalar_like(c, x, (double)op_float(c, "alpha", 0.01f)));
   return qlinear_unary(c, build_fn3(b, SC_select, build_fn2(b, SC_lt, x, zero), low, x));
 }
 
@@ -186,12 +197,15 @@ bool import_qlinear_concat(OpContext *c) {
   const size_t n = c->n_in < 5 ? 0 : (c->n_in - 2) / 3;
   for (size_t k = 0; k < c->n_in; k++)
     if (!op_in(c, k) || op_in(c, k)->type.kind != TYPE_TENSOR) return op_fail(c, DIAG_E0305, "input %zu is missing", k);
-  if (n == 0 || c->n_in != 2 + 3 * n) return op_fail(c, DIAG_E0305, "%zu inputs are not triples of tensor, scale, zero point", c->n_in);
+  if (n == 0 || c->n_in != 2 + 3 * n)
+    return op_fail(c, DIAG_E0305, "%zu inputs are not triples of tensor, scale, zero point", c->n_in);
   if (!op_axis_attr(c, "axis", 0, op_rank(c, 2), &axis)) return false;
   Value **parts = NEW_ARRAY(op_arena(c), Value *, n);
   for (size_t k = 0; k < n; k++) {
-    Value *v = dequantized(c, op_in(c, 2 + 3 * k), op_single(c, op_in(c, 3 + 3 * k)), op_single(c, op_in(c, 4 + 3 * k)));
-    parts[k] = quantized(c, build_fn2(b, SC_div, v, op_single(c, op_in(c, 0))), op_single(c, op_in(c, 1)), op_dtype(c, 1), true);
+    Value *v =
+        dequantized(c, op_in(c, 2 + 3 * k), op_single(c, op_in(c, 3 + 3 * k)), op_single(c, op_in(c, 4 + 3 * k)));
+    parts[k] = quantized(c, build_fn2(b, SC_div, v, op_single(c, op_in(c, 0))), op_single(c, op_in(c, 1)),
+                         op_dtype(c, 1), true);
   }
   return op_give(c, 0, build_concat(b, parts, n, axis));
 }

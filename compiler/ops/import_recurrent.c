@@ -30,7 +30,9 @@ static bool act_is(Str s, const char *name) {
 }
 
 static bool has_beta(ActKind k) { return k == ACT_AFFINE || k == ACT_SCALED_TANH || k == ACT_HARD_SIGMOID; }
-static bool has_alpha(ActKind k) { return has_beta(k) || k == ACT_LEAKY_RELU || k == ACT_THRESHOLDED_RELU || k == ACT_ELU; }
+static bool has_alpha(ActKind k) {
+  return has_beta(k) || k == ACT_LEAKY_RELU || k == ACT_THRESHOLDED_RELU || k == ACT_ELU;
+}
 
 static const ActName *act_find(OpContext *c, Str s) {
   for (size_t i = 0; i < sizeof act_names / sizeof *act_names; i++)
@@ -41,8 +43,9 @@ static const ActName *act_find(OpContext *c, Str s) {
 
 /* activation_alpha and activation_beta list values only for the activations that have them, in order. */
 static RecurrentAct *recurrent_acts(OpContext *c, CellKind cell, uint32_t n_dirs) {
-  static const Str defaults[3][3] = {
-      [CELL_RNN] = {{"Tanh", 4}}, [CELL_GRU] = {{"Sigmoid", 7}, {"Tanh", 4}}, [CELL_LSTM] = {{"Sigmoid", 7}, {"Tanh", 4}, {"Tanh", 4}}};
+  static const Str defaults[3][3] = {[CELL_RNN] = {{"Tanh", 4}},
+                                     [CELL_GRU] = {{"Sigmoid", 7}, {"Tanh", 4}},
+                                     [CELL_LSTM] = {{"Sigmoid", 7}, {"Tanh", 4}, {"Tanh", 4}}};
   static const uint32_t per_dir[] = {[CELL_RNN] = 1, [CELL_GRU] = 2, [CELL_LSTM] = 3};
   const uint32_t n = per_dir[cell] * n_dirs;
   size_t n_names, n_alpha, n_beta, at_alpha = 0, at_beta = 0;
@@ -70,11 +73,14 @@ bool import_recurrent(OpContext *c) {
   const Str direction = op_str(c, "direction", "forward");
   RecurrentAttr attr = {.cell = cell, .direction = 0};
   while (attr.direction < 3 && !str_is(direction, directions[attr.direction])) attr.direction++;
-  if (attr.direction == 3) return op_fail(c, DIAG_E0304, "attribute 'direction' is %s", diag_quote(c->b.ir->diags, direction));
+  if (attr.direction == 3)
+    return op_fail(c, DIAG_E0304, "attribute 'direction' is %s", diag_quote(c->b.ir->diags, direction));
   int64_t hidden = 0;
-  if (op_rank(c, 2) == 3 && !dim_is_const(op_dim(c, 2, 2), &hidden)) return op_unsupported(c, "with a hidden size that is not known");
+  if (op_rank(c, 2) == 3 && !dim_is_const(op_dim(c, 2, 2), &hidden))
+    return op_unsupported(c, "with a hidden size that is not known");
   attr.hidden = op_int(c, "hidden_size", hidden);
-  if (attr.hidden < 1 || attr.hidden > INT32_MAX / 8) return op_fail(c, DIAG_E0304, "the hidden size is %lld", (long long)attr.hidden);
+  if (attr.hidden < 1 || attr.hidden > INT32_MAX / 8)
+    return op_fail(c, DIAG_E0304, "the hidden size is %lld", (long long)attr.hidden);
   attr.batch_first = op_int(c, "layout", 0) != 0;
   attr.linear_before_reset = op_int(c, "linear_before_reset", 0) != 0;
   attr.input_forget = op_int(c, "input_forget", 0) != 0;

@@ -1,16 +1,16 @@
 /* Reductions: the ten Reduce operators, ArgMax, ArgMin. */
 #include "ops/shared.h"
 
-/* Which axes. Those that only data decides are reduced by scattering: element x[i] is combined into out[j], where j is i
- * with 0 on the reduced axes. */
+/* Which axes. Those that only data decides are reduced by scattering: element x[i] is combined into out[j], where j is
+ * i with 0 on the reduced axes. */
 typedef struct Reduction {
   uint32_t mask;
   bool keep;
   /* at run time: */
-  Value *flags;              /* s64 [rank], 1 where reduced; NULL: by mask */
+  Value *flags; /* s64 [rank], 1 where reduced; NULL: by mask */
   uint32_t n_flagged;
-  const Dim *const *dims;    /* [rank] of the result with the reduced axes kept */
-  Value *places[MAX_RANK];   /* [size of the axis]: j for each i */
+  const Dim *const *dims;  /* [rank] of the result with the reduced axes kept */
+  Value *places[MAX_RANK]; /* [size of the axis]: j for each i */
 } Reduction;
 
 /* ---- at run time ---- */
@@ -30,7 +30,8 @@ static bool run_time_axes(OpContext *c, Value *x, Value *axes, Reduction *r) {
   Value *sizes = build_fn3(b, SC_select, build_fn2(b, SC_eq, r->flags, one), one, build_dims(b, x->type.dims, rank));
   const Dim *bound[MAX_RANK]; /* an empty axis becomes 1, too */
   for (uint32_t i = 0; i < rank; i++) bound[i] = dim_max(op_dims(c), op_dims(c)->one, x->type.dims[i]);
-  const ReadDims read = {.what = "size", .hi = INT32_MAX, .bound = bound, .exact = r->keep ? op_declared(c, 0, rank) : NULL};
+  const ReadDims read = {
+      .what = "size", .hi = INT32_MAX, .bound = bound, .exact = r->keep ? op_declared(c, 0, rank) : NULL};
   r->dims = build_read(b, sizes, read, &n);
   for (uint32_t i = 0; r->dims && i < rank; i++) {
     Expr e = {0};
@@ -44,7 +45,8 @@ static bool run_time_axes(OpContext *c, Value *x, Value *axes, Reduction *r) {
 }
 
 /* Index operands 2.. of a scatter (1.. of a gather) for all axes. */
-static void run_time_places(OpContext *c, const Reduction *r, uint32_t rank, uint32_t first, GatherAxis *axes, Affine *places, Value **in) {
+static void run_time_places(OpContext *c, const Reduction *r, uint32_t rank, uint32_t first, GatherAxis *axes,
+                            Affine *places, Value **in) {
   for (uint32_t i = 0; i < rank; i++) {
     places[i] = build_affine_coord(&c->b, rank, i);
     axes[i] = (GatherAxis){.indirect = true, .operand = first + i, .place = &places[i]};
@@ -66,7 +68,8 @@ static Value *scatter_reduce(OpContext *c, ReduceKind kind, Value *x, const Redu
   GatherAxis axes[MAX_RANK];
   Affine places[MAX_RANK];
   Value *in[MAX_RANK + 2];
-  Value *none = kind == REDUCE_MAX || kind == REDUCE_MIN ? extreme(c, x->type.dtype, kind == REDUCE_MAX) : op_scalar_like(c, x, kind == REDUCE_PROD);
+  Value *none = kind == REDUCE_MAX || kind == REDUCE_MIN ? extreme(c, x->type.dtype, kind == REDUCE_MAX)
+                                                         : op_scalar_like(c, x, kind == REDUCE_PROD);
   in[0] = build_expand(b, none, rank, r->dims);
   in[1] = x;
   run_time_places(c, r, rank, 2, axes, places, in);
@@ -103,7 +106,8 @@ static Value *squeezed(OpContext *c, Value *v, const Value *x, const Reduction *
   const Dim *most = op_dims(c)->one, *bound[MAX_RANK];
   for (uint32_t i = 0; i < rank; i++) most = dim_max(op_dims(c), most, x->type.dims[i]);
   for (uint32_t i = 0; i < rank; i++) bound[i] = most;
-  const ReadDims read = {.what = "size", .hi = INT32_MAX, .bound = bound, .exact = op_declared(c, 0, rank - r->n_flagged)};
+  const ReadDims read = {
+      .what = "size", .hi = INT32_MAX, .bound = bound, .exact = op_declared(c, 0, rank - r->n_flagged)};
   const Dim *const *dims = build_read(b, kept, read, &n);
   return dims ? build_reshape(b, v, rank - r->n_flagged, dims) : NULL;
 }
@@ -114,7 +118,8 @@ static Value *mean(OpContext *c, Value *x, const Reduction *r) {
   if (!r->flags) return build_reduce_mean(b, x, r->mask, true);
   const DType t = x->type.dtype, wide = dtype_is_float(t) ? dtype_compute(t) : t;
   Value *one = build_scalar_i(b, DT_s64, 1), *all = build_dims(b, x->type.dims, x->type.rank);
-  Value *count = build_reduce(b, REDUCE_PROD, build_fn3(b, SC_select, build_fn2(b, SC_eq, r->flags, one), all, one), 1, false);
+  Value *count =
+      build_reduce(b, REDUCE_PROD, build_fn3(b, SC_select, build_fn2(b, SC_eq, r->flags, one), all, one), 1, false);
   Value *sum = plain(c, REDUCE_SUM, build_cast(b, x, wide, true), r);
   return build_cast(b, build_fn2(b, SC_div, sum, build_cast(b, count, wide, true)), t, true);
 }
@@ -174,7 +179,8 @@ bool import_arg(OpContext *c) {
   uint32_t axis;
   if (op_rank(c, 0) == 0) return op_give(c, 0, build_scalar_i(&c->b, DT_s64, 0));
   if (!op_axis_attr(c, "axis", 0, op_rank(c, 0), &axis)) return false;
-  if (dim_is(op_dim(c, 0, axis), 0)) return op_fail(c, DIAG_E0402, "axis %u of shape %s is empty", axis, op_shape(c, 0));
+  if (dim_is(op_dim(c, 0, axis), 0))
+    return op_fail(c, DIAG_E0402, "axis %u of shape %s is empty", axis, op_shape(c, 0));
   const bool keep = op_int(c, "keepdims", 1) != 0, last = op_int(c, "select_last_index", 0) != 0;
   return op_give(c, 0, build_arg(&c->b, c->row->arg != 0, op_in(c, 0), axis, keep, last));
 }

@@ -1,10 +1,16 @@
-/* Resize and Upsample. Each output coordinate maps to an input coordinate; taps about it are gathered and weighted. Indices and
- * weights are small tensors in graph arithmetic, so that known sizes fold to constants and run-time sizes need no other code. */
+/* Resize and Upsample. Each output coordinate maps to an input coordinate; taps about it are gathered and weighted.
+ * Indices and weights are small tensors in graph arithmetic, so that known sizes fold to constants and run-time sizes
+ * need no other code. */
 #include "ops/shared.h"
 
 typedef enum ResizeMode { RESIZE_NEAREST, RESIZE_LINEAR, RESIZE_CUBIC } ResizeMode;
 typedef enum CoordMode {
-  COORD_HALF_PIXEL, COORD_PYTORCH_HALF_PIXEL, COORD_HALF_PIXEL_SYMMETRIC, COORD_ALIGN_CORNERS, COORD_ASYMMETRIC, COORD_CROP,
+  COORD_HALF_PIXEL,
+  COORD_PYTORCH_HALF_PIXEL,
+  COORD_HALF_PIXEL_SYMMETRIC,
+  COORD_ALIGN_CORNERS,
+  COORD_ASYMMETRIC,
+  COORD_CROP,
   COORD_TF_HALF_PIXEL
 } CoordMode;
 typedef enum NearestMode { NEAREST_PREFER_FLOOR, NEAREST_PREFER_CEIL, NEAREST_FLOOR, NEAREST_CEIL } NearestMode;
@@ -37,8 +43,12 @@ static uint32_t ex_mul(Ex *x, uint32_t p, uint32_t q) { return ex2(x, SC_mul, p,
 static uint32_t ex_div(Ex *x, uint32_t p, uint32_t q) { return ex2(x, SC_div, p, q); }
 static uint32_t ex_floor(Ex *x, uint32_t p) { return expr_fn1(x->a, &x->e, SC_floor, p); }
 static uint32_t ex_ceil(Ex *x, uint32_t p) { return expr_fn1(x->a, &x->e, SC_ceil, p); }
-static uint32_t ex_where(Ex *x, uint32_t c, uint32_t p, uint32_t q) { return expr_fn3(x->a, &x->e, SC_select, c, p, q); }
-static uint32_t ex_index(Ex *x, uint32_t axis) { return expr_cast(x->a, &x->e, DT_f64, true, expr_index(x->a, &x->e, axis)); }
+static uint32_t ex_where(Ex *x, uint32_t c, uint32_t p, uint32_t q) {
+  return expr_fn3(x->a, &x->e, SC_select, c, p, q);
+}
+static uint32_t ex_index(Ex *x, uint32_t axis) {
+  return expr_cast(x->a, &x->e, DT_f64, true, expr_index(x->a, &x->e, axis));
+}
 static uint32_t ex_dim(Ex *x, const Dim *d) { return expr_cast(x->a, &x->e, DT_f64, true, expr_dim(x->a, &x->e, d)); }
 
 /* (i + 0.5) / scale */
@@ -53,11 +63,13 @@ static uint32_t ex_coord(Ex *x, const Resize *r, const ResizeAxis *ax) {
   if (r->coord == COORD_HALF_PIXEL) return ex_sub(x, ex_centre(x, i, scale), half);
   const uint32_t in = ex_dim(x, ax->in), one = ex_c(x, 1), width = ex_mul(x, scale, in);
   if (r->coord == COORD_HALF_PIXEL_SYMMETRIC) {
-    const uint32_t adjust = ex_div(x, ex_dim(x, ax->out), width), offset = ex_mul(x, ex_mul(x, in, half), ex_sub(x, one, adjust));
+    const uint32_t adjust = ex_div(x, ex_dim(x, ax->out), width),
+                   offset = ex_mul(x, ex_mul(x, in, half), ex_sub(x, one, adjust));
     return ex_add(x, offset, ex_sub(x, ex_centre(x, i, scale), half));
   }
   const uint32_t single = ex2(x, SC_eq, width, one);
-  if (r->coord == COORD_PYTORCH_HALF_PIXEL) return ex_where(x, single, ex_c(x, -0.5), ex_sub(x, ex_centre(x, i, scale), half));
+  if (r->coord == COORD_PYTORCH_HALF_PIXEL)
+    return ex_where(x, single, ex_c(x, -0.5), ex_sub(x, ex_centre(x, i, scale), half));
   const uint32_t last = ex_sub(x, in, one), gaps = ex_sub(x, width, one);
   if (r->coord == COORD_ALIGN_CORNERS) return ex_where(x, single, ex_c(x, 0), ex_div(x, ex_mul(x, i, last), gaps));
   const uint32_t from = expr_input(x->a, &x->e, 1, DT_f64), to = expr_input(x->a, &x->e, 2, DT_f64);
@@ -75,7 +87,8 @@ static uint32_t ex_clamp_index(Ex *x, uint32_t at, const ResizeAxis *ax) {
 /* (a+2)|t|^3 - (a+3)t^2 + 1 up to 1, a|t|^3 - 5a t^2 + 8a|t| - 4a up to 2, 0 beyond. */
 static uint32_t ex_cubic(Ex *x, uint32_t t, double a) {
   const uint32_t u = expr_fn1(x->a, &x->e, SC_abs, t);
-  const uint32_t near = ex_add(x, ex_mul(x, ex_mul(x, ex_sub(x, ex_mul(x, ex_c(x, a + 2), u), ex_c(x, a + 3)), u), u), ex_c(x, 1));
+  const uint32_t near =
+      ex_add(x, ex_mul(x, ex_mul(x, ex_sub(x, ex_mul(x, ex_c(x, a + 2), u), ex_c(x, a + 3)), u), u), ex_c(x, 1));
   uint32_t far = ex_sub(x, ex_mul(x, ex_c(x, a), u), ex_c(x, 5 * a));
   far = ex_sub(x, ex_mul(x, ex_add(x, ex_mul(x, far, u), ex_c(x, 8 * a)), u), ex_c(x, 4 * a));
   const uint32_t beyond = ex_where(x, ex2(x, SC_lt, u, ex_c(x, 2)), far, ex_c(x, 0));
@@ -106,8 +119,8 @@ static Value *nearest_index(OpContext *c, const Resize *r, const ResizeAxis *ax)
   return emit(c, &x, ex_clamp_index(&x, v, ax), ax, 1, &ax->out);
 }
 
-/* Taps about a coordinate: floor(x) + 1 - reach .. floor(x) + reach. Antialiasing widens the kernel by 1 / scale where that
- * shrinks, so that the reach may be decided at run time. */
+/* Taps about a coordinate: floor(x) + 1 - reach .. floor(x) + reach. Antialiasing widens the kernel by 1 / scale where
+ * that shrinks, so that the reach may be decided at run time. */
 static const Dim *resize_reach(OpContext *c, const Resize *r, const ResizeAxis *ax) {
   Builder *b = &c->b;
   const double radius = r->mode == RESIZE_CUBIC ? 2 : 1;
@@ -115,7 +128,8 @@ static const Dim *resize_reach(OpContext *c, const Resize *r, const ResizeAxis *
   Value *scale = build_fn2(b, SC_min, ax->operands[0], build_scalar_f(b, DT_f64, 1));
   Value *reach = build_fn1(b, SC_ceil, build_fn2(b, SC_div, build_scalar_f(b, DT_f64, radius), scale));
   size_t n;
-  const Dim *const *d = build_read(b, build_cast(b, reach, DT_s64, true), (ReadDims){.what = "reach", .lo = 1, .hi = INT16_MAX}, &n);
+  const Dim *const *d =
+      build_read(b, build_cast(b, reach, DT_s64, true), (ReadDims){.what = "reach", .lo = 1, .hi = INT16_MAX}, &n);
   if (d && d[0]->hi > INT16_MAX) {
     (void)op_fail(c, DIAG_E0403, "the scale is too small");
     return NULL;
@@ -134,7 +148,8 @@ static Value *tap_index(OpContext *c, const Resize *r, const ResizeAxis *ax, con
   return emit(c, &x, ex_clamp_index(&x, ex_add(&x, first, ex_index(&x, 1)), ax), ax, 2, dims);
 }
 
-static Value *tap_weight(OpContext *c, const Resize *r, const ResizeAxis *ax, const Dim *reach, const Dim *const *dims) {
+static Value *tap_weight(OpContext *c, const Resize *r, const ResizeAxis *ax, const Dim *reach,
+                         const Dim *const *dims) {
   Builder *b = &c->b;
   Ex x = {op_arena(c), {0}};
   const uint32_t at = ex_coord(&x, r, ax);
@@ -177,7 +192,8 @@ static Value *gather_axis(OpContext *c, Value *x, uint32_t axis, Value *index) {
   }
   for (uint32_t i = 0; i < x->type.rank; i++) {
     const uint32_t o = i < axis ? i : i + r - 1;
-    axes[i] = i == axis ? (GatherAxis){.indirect = true, .operand = 1, .place = place} : (GatherAxis){.affine = build_affine_coord(&c->b, rank, o)};
+    axes[i] = i == axis ? (GatherAxis){.indirect = true, .operand = 1, .place = place}
+                        : (GatherAxis){.affine = build_affine_coord(&c->b, rank, o)};
     if (i != axis) dims[o] = x->type.dims[i];
   }
   Value *const in[] = {x, index};
@@ -204,7 +220,8 @@ static Value *resize_axis(OpContext *c, const Resize *r, const ResizeAxis *ax, V
     if (!reach) return NULL;
     const Dim *const dims[] = {ax->out, dim_mulc(op_dims(c), reach, 2)};
     Value *weights = build_cast(b, tap_weight(c, r, ax, reach, dims), t, true);
-    x = build_fn2(b, SC_mul, gather_axis(c, x, axis, tap_index(c, r, ax, reach, dims)), placed(c, weights, axis, rank + 1));
+    x = build_fn2(b, SC_mul, gather_axis(c, x, axis, tap_index(c, r, ax, reach, dims)),
+                  placed(c, weights, axis, rank + 1));
     x = build_reduce(b, REDUCE_SUM, x, 1u << (axis + 1), false);
   }
   if (r->coord != COORD_CROP || !x) return x;
@@ -221,18 +238,26 @@ static bool choose(OpContext *c, const char *attr, const char *absent, const cha
 }
 
 static bool resize_attrs(OpContext *c, Resize *r) {
-  static const char *const modes[] = {"nearest", "linear", "cubic"}, *const nearest[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
-  static const char *const coords[] = {"half_pixel", "pytorch_half_pixel", "half_pixel_symmetric", "align_corners", "asymmetric",
-                                       "tf_crop_and_resize", "tf_half_pixel_for_nn"};
+  static const char *const modes[] = {"nearest", "linear", "cubic"}, *const nearest[] = {"round_prefer_floor",
+                                                                                         "round_prefer_ceil", "floor",
+                                                                                         "ceil"};
+  static const char *const coords[] = {"half_pixel", "pytorch_half_pixel", "half_pixel_symmetric", "align_corners",
+                                       "asymmetric", "tf_crop_and_resize", "tf_half_pixel_for_nn"};
   int mode, coord = COORD_ASYMMETRIC, near = NEAREST_FLOOR;
   const bool modern = str_is(c->node->op_type, "Resize") && c->row->since >= 11;
   if (str_is(op_str(c, "mode", "nearest"), "bilinear")) mode = RESIZE_LINEAR; /* Upsample before version 7 */
   else if (!choose(c, "mode", "nearest", modes, 3, &mode)) return false;
   if (modern && !choose(c, "coordinate_transformation_mode", "half_pixel", coords, 7, &coord)) return false;
   if (modern && !choose(c, "nearest_mode", "round_prefer_floor", nearest, 4, &near)) return false;
-  *r = (Resize){(ResizeMode)mode, (CoordMode)coord, (NearestMode)near, op_int(c, "antialias", 0) != 0, op_int(c, "exclude_outside", 0) != 0,
-                op_float(c, "cubic_coeff_a", -0.75f), op_float(c, "extrapolation_value", 0)};
-  if (r->antialias && r->mode == RESIZE_NEAREST) return op_fail(c, DIAG_E0304, "attribute 'antialias' does not go with mode nearest");
+  *r = (Resize){(ResizeMode)mode,
+                (CoordMode)coord,
+                (NearestMode)near,
+                op_int(c, "antialias", 0) != 0,
+                op_int(c, "exclude_outside", 0) != 0,
+                op_float(c, "cubic_coeff_a", -0.75f),
+                op_float(c, "extrapolation_value", 0)};
+  if (r->antialias && r->mode == RESIZE_NEAREST)
+    return op_fail(c, DIAG_E0304, "attribute 'antialias' does not go with mode nearest");
   return true;
 }
 
@@ -240,13 +265,15 @@ static bool resize_attrs(OpContext *c, Resize *r) {
 static const Dim *scaled_dim(OpContext *c, const Dim *d, double scale) {
   for (int64_t q = 1; q <= 1 << 10; q *= 2) {
     const double p = scale * (double)q;
-    if (p >= 1 && p <= 1 << 20 && p == (double)(int64_t)p) return dim_floordiv(op_dims(c), dim_mulc(op_dims(c), d, (int64_t)p), bd_const(&c->b, q));
+    if (p >= 1 && p <= 1 << 20 && p == (double)(int64_t)p)
+      return dim_floordiv(op_dims(c), dim_mulc(op_dims(c), d, (int64_t)p), bd_const(&c->b, q));
   }
   return NULL;
 }
 
 /* The output sizes that scales give, one an axis listed in axes. */
-static bool sizes_from_scales(OpContext *c, Value *scales, const Dim *const *in, size_t n, const Dim *const *exact, const Dim **ret) {
+static bool sizes_from_scales(OpContext *c, Value *scales, const Dim *const *in, size_t n, const Dim *const *exact,
+                              const Dim **ret) {
   Builder *b = &c->b;
   const double *known;
   size_t n_known;
@@ -265,18 +292,22 @@ static bool sizes_from_scales(OpContext *c, Value *scales, const Dim *const *in,
 }
 
 /* keep_aspect_ratio_policy: one scale for all axes, the smallest or the largest of theirs; sizes rounded half up. */
-static bool keep_aspect(OpContext *c, const Dim *const *in, size_t n, const Dim *const *exact, Value **scales, const Dim **out) {
+static bool keep_aspect(OpContext *c, const Dim *const *in, size_t n, const Dim *const *exact, Value **scales,
+                        const Dim **out) {
   Builder *b = &c->b;
   const Str policy = op_str(c, "keep_aspect_ratio_policy", "stretch");
   if (str_is(policy, "stretch")) return true;
   const bool larger = str_is(policy, "not_smaller");
-  if (!larger && !str_is(policy, "not_larger")) return op_fail(c, DIAG_E0304, "attribute 'keep_aspect_ratio_policy' is %s", diag_quote(b->ir->diags, policy));
+  if (!larger && !str_is(policy, "not_larger"))
+    return op_fail(c, DIAG_E0304, "attribute 'keep_aspect_ratio_policy' is %s", diag_quote(b->ir->diags, policy));
   Value *one = build_reduce(b, larger ? REDUCE_MAX : REDUCE_MIN, *scales, 1, true);
   const Dim *len = bd_const(b, (int64_t)n);
   *scales = build_expand(b, one, 1, &len);
-  Value *real = build_fn2(b, SC_add, build_fn2(b, SC_mul, *scales, build_cast(b, build_dims(b, in, n), DT_f64, true)), build_scalar_f(b, DT_f64, 0.5));
+  Value *real = build_fn2(b, SC_add, build_fn2(b, SC_mul, *scales, build_cast(b, build_dims(b, in, n), DT_f64, true)),
+                          build_scalar_f(b, DT_f64, 0.5));
   size_t n_read;
-  const Dim *const *d = build_read(b, build_cast(b, build_fn1(b, SC_floor, real), DT_s64, true), (ReadDims){.what = "size", .hi = INT32_MAX, .exact = exact}, &n_read);
+  const Dim *const *d = build_read(b, build_cast(b, build_fn1(b, SC_floor, real), DT_s64, true),
+                                   (ReadDims){.what = "size", .hi = INT32_MAX, .exact = exact}, &n_read);
   for (size_t k = 0; d && k < n; k++) out[k] = d[k];
   return d != NULL;
 }
@@ -292,7 +323,8 @@ static bool vector_of(OpContext *c, const Value *v, size_t n, const char *what) 
 }
 
 /* Resizes the n axes listed; scales or sizes given, region NULL unless it is used. */
-static bool resize(OpContext *c, const Resize *r, const uint32_t *axes, size_t n, Value *scales, Value *sizes, Value *region) {
+static bool resize(OpContext *c, const Resize *r, const uint32_t *axes, size_t n, Value *scales, Value *sizes,
+                   Value *region) {
   Builder *b = &c->b;
   Value *x = op_in(c, 0);
   const Dim *in[MAX_RANK], *out[MAX_RANK];
@@ -305,10 +337,12 @@ static bool resize(OpContext *c, const Resize *r, const uint32_t *axes, size_t n
   if (!vector_of(c, sizes ? sizes : scales, n, sizes ? "sizes" : "scales")) return false;
   if (sizes) {
     const bool stretch = str_is(op_str(c, "keep_aspect_ratio_policy", "stretch"), "stretch");
-    const Dim *const *d = build_read(b, sizes, (ReadDims){.what = "size", .hi = INT32_MAX, .exact = stretch ? exact : NULL}, &n_read);
+    const Dim *const *d =
+        build_read(b, sizes, (ReadDims){.what = "size", .hi = INT32_MAX, .exact = stretch ? exact : NULL}, &n_read);
     if (!d) return false;
     memcpy(out, d, n * sizeof *out);
-    scales = build_fn2(b, SC_div, build_cast(b, build_dims(b, out, n), DT_f64, true), build_cast(b, build_dims(b, in, n), DT_f64, true));
+    scales = build_fn2(b, SC_div, build_cast(b, build_dims(b, out, n), DT_f64, true),
+                       build_cast(b, build_dims(b, in, n), DT_f64, true));
     if (!keep_aspect(c, in, n, exact, &scales, out)) return false;
   } else {
     scales = build_cast(b, scales, DT_f64, true);
@@ -316,11 +350,14 @@ static bool resize(OpContext *c, const Resize *r, const uint32_t *axes, size_t n
   }
   if (region && !vector_of(c, region, 2 * n, "roi")) return false;
   region = build_cast(b, region, DT_f64, true);
-  const DType t = x->type.dtype, compute = r->mode == RESIZE_NEAREST ? t : dtype_is_float(t) ? dtype_compute(t) : DT_f32;
+  const DType t = x->type.dtype, compute = r->mode == RESIZE_NEAREST ? t
+                                           : dtype_is_float(t)       ? dtype_compute(t)
+                                                                     : DT_f32;
   x = build_cast(b, x, compute, true);
   for (size_t k = 0; k < n; k++) {
     const double *s;
-    const bool same = in[k] == out[k] && r->coord != COORD_CROP && build_const_floats(b, element(c, scales, k), &s, &n_read) && s[0] == 1;
+    const bool same = in[k] == out[k] && r->coord != COORD_CROP &&
+                      build_const_floats(b, element(c, scales, k), &s, &n_read) && s[0] == 1;
     if (same || (sizes && in[k] == out[k] && r->coord != COORD_CROP)) continue;
     ResizeAxis ax = {in[k], out[k], {element(c, scales, k), NULL, NULL}};
     if (region) ax.operands[1] = element(c, region, k);
@@ -339,7 +376,8 @@ bool import_resize(OpContext *c) {
   const uint32_t rank = op_rank(c, 0);
   if (!resize_attrs(c, &r)) return false;
   const bool first = c->row->since < 11; /* X, scales */
-  Value *region = first ? NULL : nonempty(op_in(c, 1)), *scales = nonempty(op_in(c, first ? 1 : 2)), *sizes = first ? NULL : nonempty(op_in(c, 3));
+  Value *region = first ? NULL : nonempty(op_in(c, 1)), *scales = nonempty(op_in(c, first ? 1 : 2)),
+        *sizes = first ? NULL : nonempty(op_in(c, 3));
   if (!scales == !sizes) return op_fail(c, DIAG_E0305, "one of scales and sizes must be given");
   const int64_t *listed = op_ints(c, "axes", &n);
   if (!op_has_attr(c, "axes")) n = rank;
@@ -363,7 +401,8 @@ bool import_upsample(OpContext *c) {
   Value *scales = op_in(c, 1);
   const int64_t dims[] = {c->row->until < 7 ? 2 : (int64_t)n};
   if (c->row->until < 9) scales = build_tensor(&c->b, DT_f32, 1, dims, c->row->until < 7 ? both : f);
-  if (c->row->until < 7 && op_rank(c, 0) < 2) return op_fail(c, DIAG_E0402, "input %s must have rank 2 or more", op_shape(c, 0));
+  if (c->row->until < 7 && op_rank(c, 0) < 2)
+    return op_fail(c, DIAG_E0402, "input %s must have rank 2 or more", op_shape(c, 0));
   const size_t count = c->row->until < 7 ? 2 : op_rank(c, 0);
   for (size_t k = 0; k < count; k++) axes[k] = op_rank(c, 0) - (uint32_t)count + (uint32_t)k;
   return scales && resize(c, &r, axes, count, scales, NULL, NULL);

@@ -1,12 +1,13 @@
-/* Operators that only rename or repeat elements: Reshape, Flatten, Squeeze, Unsqueeze, Transpose, Expand, Tile, DepthToSpace,
- * SpaceToDepth. */
+/* Operators that only rename or repeat elements: Reshape, Flatten, Squeeze, Unsqueeze, Transpose, Expand, Tile,
+ * DepthToSpace, SpaceToDepth. */
 #include "ops/shared.h"
 
 /* ---- Reshape ---- */
 /* What 0 and -1 stand for, in graph arithmetic, for a shape that only data decides. */
 static Value *reshape_resolve(OpContext *c, Value *x, Value *shape, size_t n, bool allow_zero) {
   Builder *b = &c->b;
-  Value *zero = build_scalar_i(b, DT_s64, 0), *one = build_scalar_i(b, DT_s64, 1), *minus = build_scalar_i(b, DT_s64, -1);
+  Value *zero = build_scalar_i(b, DT_s64, 0), *one = build_scalar_i(b, DT_s64, 1),
+        *minus = build_scalar_i(b, DT_s64, -1);
   if (!allow_zero) {
     const Dim *same[MAX_RANK];
     for (size_t i = 0; i < n; i++) same[i] = i < x->type.rank ? x->type.dims[i] : op_dims(c)->zero;
@@ -31,8 +32,10 @@ static const Dim *const *reshape_wanted(OpContext *c, Value *x, bool allow_zero,
   const Dim *const *known = build_content(b, shape, ret_n);
   if (known) return known;
   int64_t n;
-  if (dim_is_const(shape->type.dims[0], &n) && n <= MAX_RANK) shape = reshape_resolve(c, x, shape, (size_t)n, allow_zero);
-  const Dim *const *exact = dim_is_const(shape->type.dims[0], &n) && n <= MAX_RANK ? op_declared(c, 0, (uint32_t)n) : NULL;
+  if (dim_is_const(shape->type.dims[0], &n) && n <= MAX_RANK)
+    shape = reshape_resolve(c, x, shape, (size_t)n, allow_zero);
+  const Dim *const *exact =
+      dim_is_const(shape->type.dims[0], &n) && n <= MAX_RANK ? op_declared(c, 0, (uint32_t)n) : NULL;
   return build_read(b, shape, (ReadDims){.what = "shape", .hi = INT32_MAX, .exact = exact}, ret_n);
 }
 
@@ -54,7 +57,8 @@ bool import_reshape(OpContext *c) {
       continue;
     }
     if (dim_is(want[i], 0) && !allow_zero) {
-      if (i >= x->type.rank) return op_fail(c, DIAG_E0403, "the shape's 0 at place %u has no dimension to copy in %s", i, op_shape(c, 0));
+      if (i >= x->type.rank)
+        return op_fail(c, DIAG_E0403, "the shape's 0 at place %u has no dimension to copy in %s", i, op_shape(c, 0));
       dims[i] = x->type.dims[i];
     }
     if (dims[i]->hi < 0) return op_fail(c, DIAG_E0403, "the shape holds %lld", (long long)dims[i]->hi);
@@ -71,9 +75,11 @@ bool import_flatten(OpContext *c) {
   const Value *x = op_in(c, 0);
   const uint32_t rank = x->type.rank;
   int64_t axis = op_int(c, "axis", 1);
-  if (axis < -(int64_t)rank || axis > (int64_t)rank) return op_fail(c, DIAG_E0304, "axis %lld is out of range for shape %s", (long long)axis, op_shape(c, 0));
+  if (axis < -(int64_t)rank || axis > (int64_t)rank)
+    return op_fail(c, DIAG_E0304, "axis %lld is out of range for shape %s", (long long)axis, op_shape(c, 0));
   const uint32_t a = (uint32_t)(axis < 0 ? axis + rank : axis);
-  const Dim *const dims[] = {dim_product(op_dims(c), x->type.dims, a), dim_product(op_dims(c), x->type.dims + a, rank - a)};
+  const Dim *const dims[] = {dim_product(op_dims(c), x->type.dims, a),
+                             dim_product(op_dims(c), x->type.dims + a, rank - a)};
   return op_give(c, 0, build_reshape(&c->b, op_in(c, 0), 2, dims));
 }
 
@@ -142,7 +148,8 @@ bool import_unsqueeze(OpContext *c) {
   if (op_in(c, 1) && !build_const_ints(&c->b, op_in(c, 1), &axes, &n)) return unsqueeze_at_run_time(c);
   if (!op_int_list(c, "axes", 1, &axes, &n, &given)) return false;
   if (!given) return op_fail(c, DIAG_E0304, "attribute 'axes' is missing");
-  if (op_rank(c, 0) + n > MAX_RANK) return op_unsupported(c, "a result of rank %zu (at most %d)", op_rank(c, 0) + n, MAX_RANK);
+  if (op_rank(c, 0) + n > MAX_RANK)
+    return op_unsupported(c, "a result of rank %zu (at most %d)", op_rank(c, 0) + n, MAX_RANK);
   uint32_t mask = 0;
   for (size_t i = 0; i < n; i++) {
     uint32_t axis;
@@ -159,7 +166,8 @@ bool import_transpose(OpContext *c) {
   size_t n;
   const int64_t *perm = op_ints(c, "perm", &n);
   uint32_t p[MAX_RANK], seen = 0;
-  if (op_has_attr(c, "perm") && n != rank) return op_fail(c, DIAG_E0304, "attribute 'perm' has %zu values for shape %s", n, op_shape(c, 0));
+  if (op_has_attr(c, "perm") && n != rank)
+    return op_fail(c, DIAG_E0304, "attribute 'perm' has %zu values for shape %s", n, op_shape(c, 0));
   for (uint32_t i = 0; i < rank; i++) {
     if (!op_has_attr(c, "perm")) p[i] = rank - 1 - i;
     else if (!op_axis(c, perm[i], rank, &p[i])) return false;
@@ -205,7 +213,9 @@ bool import_expand(OpContext *c) {
     const Dim *theirs = back <= n ? want[n - back] : op_dims(c)->one;
     if (theirs->hi < 0) return op_fail(c, DIAG_E0403, "the shape holds %lld", (long long)theirs->hi);
     dims[o] = build_broadcast_dim(b, mine, theirs);
-    if (!dims[o]) return op_fail(c, DIAG_E0402, "shape %s does not expand to %s", op_shape(c, 0), build_dims_text(b, want, (uint32_t)n));
+    if (!dims[o])
+      return op_fail(c, DIAG_E0402, "shape %s does not expand to %s", op_shape(c, 0),
+                     build_dims_text(b, want, (uint32_t)n));
   }
   return op_give(c, 0, build_expand(b, x, rank, dims));
 }
@@ -235,7 +245,8 @@ static Value *tile(OpContext *c, Value *x, const Dim *const *repeats) {
 static bool tile_v1(OpContext *c, const Dim **repeats) {
   const int64_t *axis, *times;
   size_t n;
-  if (!build_const_ints(&c->b, op_in(c, 1), &times, &n) || n != 1 || !build_const_ints(&c->b, op_in(c, 2), &axis, &n) || n != 1)
+  if (!build_const_ints(&c->b, op_in(c, 1), &times, &n) || n != 1 || !build_const_ints(&c->b, op_in(c, 2), &axis, &n) ||
+      n != 1)
     return op_unsupported(c, "with tiles or axis computed at run time");
   uint32_t a;
   if (!op_axis(c, axis[0], op_rank(c, 0), &a)) return false;
@@ -250,7 +261,8 @@ bool import_tile(OpContext *c) {
   const Dim *const *declared = op_declared(c, 0, op_rank(c, 0)), *times[MAX_RANK] = {NULL};
   for (uint32_t i = 0; declared && i < op_rank(c, 0); i++) {
     int64_t size, whole;
-    if (declared[i] && dim_is_const(declared[i], &whole) && dim_is_const(op_dim(c, 0, i), &size) && size > 0 && whole % size == 0)
+    if (declared[i] && dim_is_const(declared[i], &whole) && dim_is_const(op_dim(c, 0, i), &size) && size > 0 &&
+        whole % size == 0)
       times[i] = bd_const(&c->b, whole / size);
   }
   int64_t len;
@@ -272,8 +284,10 @@ static bool block_mode(OpContext *c, int64_t *ret_size, bool *ret_crd) {
   const Str mode = op_str(c, "mode", "DCR");
   *ret_crd = str_is(mode, "CRD");
   *ret_size = op_int(c, "blocksize", 0);
-  if (!*ret_crd && !str_is(mode, "DCR")) return op_fail(c, DIAG_E0304, "attribute 'mode' is %s", diag_quote(c->b.ir->diags, mode));
-  if (*ret_size < 1 || *ret_size > INT16_MAX) return op_fail(c, DIAG_E0304, "attribute 'blocksize' is %lld", (long long)*ret_size);
+  if (!*ret_crd && !str_is(mode, "DCR"))
+    return op_fail(c, DIAG_E0304, "attribute 'mode' is %s", diag_quote(c->b.ir->diags, mode));
+  if (*ret_size < 1 || *ret_size > INT16_MAX)
+    return op_fail(c, DIAG_E0304, "attribute 'blocksize' is %lld", (long long)*ret_size);
   return op_rank_in(c, 0, 4, 4);
 }
 
@@ -283,7 +297,8 @@ bool import_depth_to_space(OpContext *c) {
   int64_t bs;
   bool crd;
   if (!block_mode(c, &bs, &crd)) return false;
-  const Dim *const *x = op_in(c, 0)->type.dims, *s = dim_const(d, bs), *depth = dim_floordiv(d, x[1], dim_const(d, bs * bs));
+  const Dim *const *x = op_in(c, 0)->type.dims, *s = dim_const(d, bs),
+                   *depth = dim_floordiv(d, x[1], dim_const(d, bs * bs));
   const Dim *const dcr_dims[] = {x[0], s, s, depth, x[2], x[3]}, *const crd_dims[] = {x[0], depth, s, s, x[2], x[3]};
   static const uint32_t dcr_perm[] = {0, 3, 4, 1, 5, 2}, crd_perm[] = {0, 1, 4, 2, 5, 3};
   Value *v = build_transpose(b, build_reshape(b, op_in(c, 0), 6, crd ? crd_dims : dcr_dims), crd ? crd_perm : dcr_perm);
@@ -297,8 +312,11 @@ bool import_space_to_depth(OpContext *c) {
   int64_t bs;
   bool crd;
   if (!block_mode(c, &bs, &crd)) return false;
-  const Dim *const *x = op_in(c, 0)->type.dims, *s = dim_const(d, bs), *h = dim_floordiv(d, x[2], s), *w = dim_floordiv(d, x[3], s);
+  const Dim *const *x = op_in(c, 0)->type.dims, *s = dim_const(d, bs), *h = dim_floordiv(d, x[2], s),
+                   *w = dim_floordiv(d, x[3], s);
   const Dim *const dims[] = {x[0], x[1], h, s, w, s}, *const out[] = {x[0], dim_mulc(d, x[1], bs * bs), h, w};
   static const uint32_t dcr_perm[] = {0, 3, 5, 1, 2, 4}, crd_perm[] = {0, 1, 3, 5, 2, 4};
-  return op_give(c, 0, build_reshape(b, build_transpose(b, build_reshape(b, op_in(c, 0), 6, dims), crd ? crd_perm : dcr_perm), 4, out));
+  return op_give(
+      c, 0,
+      build_reshape(b, build_transpose(b, build_reshape(b, op_in(c, 0), 6, dims), crd ? crd_perm : dcr_perm), 4, out));
 }

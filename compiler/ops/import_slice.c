@@ -19,7 +19,8 @@ static const Dim *slice_clamp(DimCtx *d, const Dim *v, const Dim *size, const Di
 }
 
 /* One axis with start, end known as expressions and a constant step. *ret_known false when they do not decide it. */
-static Value *slice_axis(OpContext *c, Value *x, uint32_t axis, const Dim *start, const Dim *end, int64_t step, bool *ret_known) {
+static Value *slice_axis(OpContext *c, Value *x, uint32_t axis, const Dim *start, const Dim *end, int64_t step,
+                         bool *ret_known) {
   DimCtx *d = op_dims(c);
   const Dim *size = x->type.dims[axis], *last = dim_addc(d, size, -1), *minus = dim_const(d, -1);
   const Dim *s = step > 0 ? slice_clamp(d, start, size, d->zero, size) : slice_clamp(d, start, size, d->zero, last);
@@ -31,7 +32,8 @@ static Value *slice_axis(OpContext *c, Value *x, uint32_t axis, const Dim *start
   return build_slice(&c->b, x, axis, s, count, dim_const(d, step));
 }
 
-/* What only data decides, in graph arithmetic over one integer a data axis: start, step, count; then read as symbols. */
+/* What only data decides, in graph arithmetic over one integer a data axis: start, step, count; then read as symbols.
+ */
 static bool slice_at_run_time(OpContext *c, const SliceArgs *a) {
   Builder *b = &c->b;
   Value *x = op_in(c, 0);
@@ -44,24 +46,30 @@ static bool slice_at_run_time(OpContext *c, const SliceArgs *a) {
     if (!given[k]) continue;
     int64_t order[MAX_RANK];
     for (size_t i = 0; i < a->n && i < MAX_RANK; i++) order[i] = (int64_t)i;
-    full[k] = op_scatter_vector(c, full[k], build_cast(b, given[k], DT_s64, true), a->axes ? a->axes : build_ints(b, order, a->n));
+    full[k] = op_scatter_vector(c, full[k], build_cast(b, given[k], DT_s64, true),
+                                a->axes ? a->axes : build_ints(b, order, a->n));
   }
-  Value *size = build_dims(b, x->type.dims, rank), *zero = build_scalar_i(b, DT_s64, 0), *one = build_scalar_i(b, DT_s64, 1);
+  Value *size = build_dims(b, x->type.dims, rank), *zero = build_scalar_i(b, DT_s64, 0),
+        *one = build_scalar_i(b, DT_s64, 1);
   Value *step = full[2], *forward = build_fn2(b, SC_gt, step, zero);
   Value *bound[2]; /* start and end, negative ones counted from the end, clamped */
   for (int k = 0; k < 2; k++) {
-    Value *v = build_fn3(b, SC_select, build_fn2(b, SC_lt, full[k], zero), build_fn2(b, SC_add, full[k], size), full[k]);
+    Value *v =
+        build_fn3(b, SC_select, build_fn2(b, SC_lt, full[k], zero), build_fn2(b, SC_add, full[k], size), full[k]);
     Value *low = build_fn3(b, SC_select, forward, zero, build_scalar_i(b, DT_s64, k ? -1 : 0));
     Value *high = build_fn3(b, SC_select, forward, size, build_fn2(b, SC_sub, size, one));
     bound[k] = build_fn2(b, SC_max, low, build_fn2(b, SC_min, v, high));
   }
-  Value *span = build_fn3(b, SC_select, forward, build_fn2(b, SC_sub, bound[1], bound[0]), build_fn2(b, SC_sub, bound[0], bound[1]));
+  Value *span = build_fn3(b, SC_select, forward, build_fn2(b, SC_sub, bound[1], bound[0]),
+                          build_fn2(b, SC_sub, bound[0], bound[1]));
   Value *stride = build_fn1(b, SC_abs, step);
   Value *count = build_fn2(b, SC_div, build_fn2(b, SC_sub, build_fn2(b, SC_add, span, stride), one), stride);
   count = build_fn2(b, SC_max, count, zero);
   size_t n;
   const Dim *const *s = build_read(b, bound[0], (ReadDims){.what = "start", .lo = -1, .hi = INT32_MAX}, &n);
-  const Dim *const *k = build_read(b, count, (ReadDims){.what = "count", .hi = INT32_MAX, .bound = x->type.dims, .exact = op_declared(c, 0, rank)}, &n);
+  const Dim *const *k = build_read(
+      b, count, (ReadDims){.what = "count", .hi = INT32_MAX, .bound = x->type.dims, .exact = op_declared(c, 0, rank)},
+      &n);
   const Dim *const *st = build_read(b, step, (ReadDims){.what = "step", .lo = INT32_MIN, .hi = INT32_MAX}, &n);
   if (!s || !k || !st) return false;
   for (uint32_t i = 0; i < rank; i++) x = build_slice(b, x, i, s[i], k[i], st[i]);
@@ -72,7 +80,8 @@ static bool slice_args(OpContext *c, SliceArgs *a) {
   Builder *b = &c->b;
   if (c->row->until < 10) {
     size_t n_starts, n_ends, n_axes;
-    const int64_t *starts = op_ints(c, "starts", &n_starts), *ends = op_ints(c, "ends", &n_ends), *axes = op_ints(c, "axes", &n_axes);
+    const int64_t *starts = op_ints(c, "starts", &n_starts), *ends = op_ints(c, "ends", &n_ends),
+                  *axes = op_ints(c, "axes", &n_axes);
     *a = (SliceArgs){n_starts, build_ints(b, starts, n_starts), build_ints(b, ends, n_ends), NULL, NULL};
     if (op_has_attr(c, "axes")) a->axes = build_ints(b, axes, n_axes);
   } else {
@@ -82,8 +91,11 @@ static bool slice_args(OpContext *c, SliceArgs *a) {
   for (size_t k = 0; k < 4; k++) {
     int64_t n;
     if (!all[k]) continue;
-    if (all[k]->type.rank != 1) return op_fail(c, DIAG_E0402, "starts, ends, axes and steps must have rank 1, not shape %s", build_shape_text(b, all[k]));
-    if (!dim_is_const(all[k]->type.dims[0], &n)) return op_unsupported(c, "with a number of slices that only data decides");
+    if (all[k]->type.rank != 1)
+      return op_fail(c, DIAG_E0402, "starts, ends, axes and steps must have rank 1, not shape %s",
+                     build_shape_text(b, all[k]));
+    if (!dim_is_const(all[k]->type.dims[0], &n))
+      return op_unsupported(c, "with a number of slices that only data decides");
     if (k == 0) a->n = (size_t)n;
     if ((size_t)n != a->n) return op_fail(c, DIAG_E0402, "starts, ends, axes and steps differ in length");
   }
@@ -98,7 +110,8 @@ bool import_slice(OpContext *c) {
   size_t n;
   if (!slice_args(c, &a)) return false;
   const Dim *const *starts = build_content(b, a.starts, &n), *const *ends = build_content(b, a.ends, &n);
-  bool known = starts && ends && (!a.axes || build_const_ints(b, a.axes, &axes, &n)) && (!a.steps || build_const_ints(b, a.steps, &steps, &n));
+  bool known = starts && ends && (!a.axes || build_const_ints(b, a.axes, &axes, &n)) &&
+               (!a.steps || build_const_ints(b, a.steps, &steps, &n));
   Value *x = op_in(c, 0);
   uint32_t seen = 0;
   for (size_t k = 0; known && k < a.n; k++) {
@@ -109,7 +122,11 @@ bool import_slice(OpContext *c) {
     const int64_t step = steps ? steps[k] : 1;
     if (step == 0) return op_fail(c, DIAG_E0403, "the step on axis %u is 0", axis);
     /* beyond any size, so that INT64_MIN has an absolute value */
-    x = slice_axis(c, x, axis, starts[k], ends[k], step < -INT32_MAX ? -INT32_MAX : step > INT32_MAX ? INT32_MAX : step, &known);
+    x = slice_axis(c, x, axis, starts[k], ends[k],
+                   step < -INT32_MAX  ? -INT32_MAX
+                   : step > INT32_MAX ? INT32_MAX
+                                      : step,
+                   &known);
   }
   return known ? op_give(c, 0, x) : slice_at_run_time(c, &a);
 }
@@ -120,7 +137,8 @@ static bool split_equal(OpContext *c, const Dim *size, size_t parts, uint32_t ax
   DimCtx *d = op_dims(c);
   const Dim *n = dim_const(d, (int64_t)parts);
   if (c->row->since < 18 && !ir_require_eq(c->b.ir, dim_mod(d, size, n), d->zero))
-    return op_fail(c, DIAG_E0402, "axis %u of shape %s does not split into %zu equal parts", axis, op_shape(c, 0), parts);
+    return op_fail(c, DIAG_E0402, "axis %u of shape %s does not split into %zu equal parts", axis, op_shape(c, 0),
+                   parts);
   const Dim *part = dim_ceildiv(d, size, n);
   for (size_t k = 0; k < parts; k++) {
     const Dim *from = dim_min(d, dim_mulc(d, part, (int64_t)k), size);
@@ -154,7 +172,9 @@ bool import_split(OpContext *c) {
   }
   if (!sizes) {
     const int64_t parts = op_int(c, "num_outputs", (int64_t)c->n_out);
-    if (parts < 1 || (size_t)parts != c->n_out) return op_fail(c, DIAG_E0304, "attribute 'num_outputs' is %lld, but there are %zu outputs", (long long)parts, c->n_out);
+    if (parts < 1 || (size_t)parts != c->n_out)
+      return op_fail(c, DIAG_E0304, "attribute 'num_outputs' is %lld, but there are %zu outputs", (long long)parts,
+                     c->n_out);
     return split_equal(c, size, c->n_out, axis);
   }
   if (n != c->n_out) return op_fail(c, DIAG_E0305, "%zu sizes for %zu outputs", n, c->n_out);
@@ -163,7 +183,8 @@ bool import_split(OpContext *c) {
     if (!op_give(c, k, build_slice(b, op_in(c, 0), axis, at, sizes[k], d->one))) return false;
     at = dim_add(d, at, sizes[k]);
   }
-  if (!ir_require_eq(b->ir, at, size)) return op_fail(c, DIAG_E0403, "the parts do not add up to axis %u of shape %s", axis, op_shape(c, 0));
+  if (!ir_require_eq(b->ir, at, size))
+    return op_fail(c, DIAG_E0403, "the parts do not add up to axis %u of shape %s", axis, op_shape(c, 0));
   return true;
 }
 
@@ -177,8 +198,10 @@ bool import_concat(OpContext *c) {
 
 /* ---- Pad ---- */
 static bool pad_mode(OpContext *c, PadMode *ret) {
-  static const struct { const char *name; PadMode mode; } modes[] = {
-      {"constant", PAD_CONSTANT}, {"reflect", PAD_REFLECT}, {"edge", PAD_EDGE}, {"wrap", PAD_WRAP}};
+  static const struct {
+    const char *name;
+    PadMode mode;
+  } modes[] = {{"constant", PAD_CONSTANT}, {"reflect", PAD_REFLECT}, {"edge", PAD_EDGE}, {"wrap", PAD_WRAP}};
   const Str s = op_str(c, "mode", "constant");
   for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
     *ret = modes[i].mode;
@@ -190,7 +213,8 @@ static bool pad_mode(OpContext *c, PadMode *ret) {
 /* Pads as dimensions: attribute `pads` (`paddings` in version 1) or input 1; starts, then ends, of the chosen axes. */
 static const Dim *const *pad_amounts(OpContext *c, Value *pads, size_t *ret_n) {
   const char *name = c->row->until < 2 ? "paddings" : "pads";
-  if (c->row->since >= 11) return build_read(&c->b, pads, (ReadDims){.what = "pads", .lo = INT32_MIN, .hi = INT32_MAX}, ret_n);
+  if (c->row->since >= 11)
+    return build_read(&c->b, pads, (ReadDims){.what = "pads", .lo = INT32_MIN, .hi = INT32_MAX}, ret_n);
   const int64_t *v = op_ints(c, name, ret_n);
   return build_content(&c->b, build_ints(&c->b, v, *ret_n), ret_n);
 }
@@ -199,7 +223,8 @@ static const Dim *const *pad_amounts(OpContext *c, Value *pads, size_t *ret_n) {
 static Value *pad_everywhere(OpContext *c, Value *pads, Value *axes, uint32_t rank) {
   Builder *b = &c->b;
   int64_t n, zeros[2 * MAX_RANK] = {0};
-  if (axes->type.rank != 1 || !dim_is_const(axes->type.dims[0], &n) || !ir_require_eq(b->ir, pads->type.dims[0], bd_const(b, 2 * n))) {
+  if (axes->type.rank != 1 || !dim_is_const(axes->type.dims[0], &n) ||
+      !ir_require_eq(b->ir, pads->type.dims[0], bd_const(b, 2 * n))) {
     (void)op_fail(c, DIAG_E0402, "pads and axes do not fit together");
     return NULL;
   }
@@ -221,7 +246,9 @@ bool import_pad(OpContext *c) {
   if (!pad_mode(c, &mode)) return false;
   Value *amounts = op_in(c, 1);
   if (amounts && !op_rank_in(c, 1, 1, 1)) return false;
-  if (op_in(c, 3) && !build_const_ints(b, op_in(c, 3), &axes, &n_axes) && !(amounts = pad_everywhere(c, amounts, op_in(c, 3), rank))) return false;
+  if (op_in(c, 3) && !build_const_ints(b, op_in(c, 3), &axes, &n_axes) &&
+      !(amounts = pad_everywhere(c, amounts, op_in(c, 3), rank)))
+    return false;
   const Dim *const *pads = pad_amounts(c, amounts, &n);
   if (!pads) return false;
   if (n != 2 * n_axes) return op_fail(c, DIAG_E0402, "%zu pads for %zu axes of shape %s", n, n_axes, op_shape(c, 0));
@@ -233,7 +260,8 @@ bool import_pad(OpContext *c) {
     hi[axis] = pads[n_axes + k];
   }
   Value *value = op_in(c, 2);
-  if (c->row->since < 11 && op_has_attr(c, "value")) value = op_scalar_like(c, op_in(c, 0), (double)op_float(c, "value", 0));
+  if (c->row->since < 11 && op_has_attr(c, "value"))
+    value = op_scalar_like(c, op_in(c, 0), (double)op_float(c, "value", 0));
   if (value && value->type.rank > 0) value = build_reshape(b, value, 0, NULL);
   return op_give(c, 0, build_pad(b, op_in(c, 0), mode, lo, hi, mode == PAD_CONSTANT ? value : NULL));
 }

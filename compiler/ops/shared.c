@@ -39,7 +39,8 @@ bool op_axis_attr(OpContext *c, const char *name, int64_t absent, uint32_t rank,
 
 Value *op_scalar_like(OpContext *c, const Value *v, double x) {
   if (!v) return NULL;
-  return dtype_is_float(v->type.dtype) ? build_scalar_f(&c->b, v->type.dtype, x) : build_scalar_i(&c->b, v->type.dtype, (int64_t)x);
+  return dtype_is_float(v->type.dtype) ? build_scalar_f(&c->b, v->type.dtype, x)
+                                       : build_scalar_i(&c->b, v->type.dtype, (int64_t)x);
 }
 
 Value *op_keep_shape(OpContext *c, Value *v, const Value *x) {
@@ -91,7 +92,8 @@ static bool window_ints(OpContext *c, const char *name, uint32_t n, int64_t min,
   if (!op_has_attr(c, name) || (count == 0 && absent > 0)) return true;
   if (count != n) return op_fail(c, DIAG_E0304, "attribute '%s' has %zu values for %u spatial axes", name, count, n);
   for (uint32_t i = 0; i < n; i++) {
-    if (v[i] < min || v[i] > INT32_MAX) return op_fail(c, DIAG_E0304, "attribute '%s' holds %lld", name, (long long)v[i]);
+    if (v[i] < min || v[i] > INT32_MAX)
+      return op_fail(c, DIAG_E0304, "attribute '%s' holds %lld", name, (long long)v[i]);
     ret[i] = v[i];
   }
   return true;
@@ -103,7 +105,8 @@ static bool window_kernel(OpContext *c, uint32_t n, const int64_t *kernel, Windo
   if (!kernel) return true;
   for (uint32_t i = 0; i < n; i++) {
     if (op_has_attr(c, "kernel_shape") && kernel[i] != w->kernel[i])
-      return op_fail(c, DIAG_E0304, "attribute 'kernel_shape' says %lld on axis %u, the weights %lld", (long long)w->kernel[i], i, (long long)kernel[i]);
+      return op_fail(c, DIAG_E0304, "attribute 'kernel_shape' says %lld on axis %u, the weights %lld",
+                     (long long)w->kernel[i], i, (long long)kernel[i]);
     w->kernel[i] = kernel[i];
   }
   return true;
