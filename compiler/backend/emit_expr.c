@@ -116,16 +116,16 @@ static Str settle_text(EmitCtx *c, DType t, Str x) {
 Str expr_load_text(EmitCtx *c, DType storage, Str pointer, Str index) {
   if (is_sub_byte(storage)) {
     Str got = arena_printf(c->arena, "cn_get_%s(%.*s, %.*s)", dtype_name(storage), STR_ARG(pointer), STR_ARG(index));
-    return got;
+    return is_narrow_float(storage) ? convert(c, storage, DT_f32, true, got) : got;
   }
   Str at = arena_printf(c->arena, "%.*s[%.*s]", STR_ARG(pointer), STR_ARG(index));
   return is_narrow_float(storage) ? convert(c, storage, DT_f32, true, at) : at;
 }
 
 Str expr_store_text(EmitCtx *c, DType storage, Str pointer, Str index, Str value) {
-  if (is_sub_byte(storage))
-    return arena_printf(c->arena, "cn_put_%s(%.*s, %.*s, %.*s);", dtype_name(storage), STR_ARG(pointer), STR_ARG(index), STR_ARG(value));
   Str stored = is_narrow_float(storage) ? convert(c, DT_f32, storage, true, value) : value;
+  if (is_sub_byte(storage))
+    return arena_printf(c->arena, "cn_put_%s(%.*s, %.*s, %.*s);", dtype_name(storage), STR_ARG(pointer), STR_ARG(index), STR_ARG(stored));
   if (stored.len > 1 && stored.ptr[0] == '(') { /* a whole expression needs no parentheses after `=` */
     stored = call1(c, "", stored);
     stored.ptr++, stored.len -= 2;
