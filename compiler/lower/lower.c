@@ -217,7 +217,7 @@ Program *lower_graph(Arena *a, Ir *ir, const LowerOptions *opt) {
   lower_inputs(&l, ir->main);
   for (size_t i = 0; i < ir->main->nodes.n; i++) {
     const Node *n = ir->main->nodes.data[i];
-    if (n->dead || n->op == OP_SYMBOLS) continue;
+    if (n->dead) continue;
     if (!inputs_ready(&l, n) || !lower_fns[n->op](&l, n)) {
       l.failed = true;
       continue;

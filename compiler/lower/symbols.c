@@ -13,6 +13,8 @@ static void note_made(const Known *k, const Block *block) {
     const Step *s = &block->steps.data[i];
     const ExternStep *e = s->attr;
     for (uint32_t d = 0; s->kind == STEP_EXTERN && d < e->n_defs; d++) k->made[e->defs[d].symbol->symbol.index] = true;
+    const SymbolsStep *y = s->attr;
+    for (size_t d = 0; s->kind == STEP_SYMBOLS && d < y->n; d++) k->made[y->symbols[d]->symbol.index] = true;
   }
 }
 
