@@ -3,7 +3,7 @@
 #include "plan/place.h"
 #include "plan/plan_check.h"
 
-enum { ALIGN = 64, NEVER = -1, UNBOUNDED = INT32_MAX, TYPICAL = 64 };
+enum { ALIGN = 64, NEVER = -1, UNBOUNDED = INT32_MAX, TYPICAL = 64, STEPS_HARD = 100000000 };
 
 typedef struct Life { int64_t first, last; } Life; /* steps: written, last read; first NEVER: not used */
 
@@ -113,6 +113,8 @@ static bool place_static(Planner *l, Diags *d, const PlanOptions *opt) {
   }
   PlaceResult r;
   plan_place(l->a, item, items, 0, opt->step_budget, &r);
+  if (r.offsets && !r.optimal && !opt->step_budget && r.peak - r.lower_bound > r.lower_bound / 20) /* a hard one is worth a second */
+    plan_place(l->a, item, items, 0, STEPS_HARD, &r);
   if (!r.offsets) return diag_add(d, DIAG_E0501, (DiagPlace){0}, "the workspace is larger than the address space"), false;
   for (size_t k = 0; k < items; k++) p->buffers.data[of[k]].offset = dim_const(p->dims, (int64_t)r.offsets[k]);
   p->arena_bytes = dim_const(p->dims, (int64_t)r.peak);
