@@ -123,7 +123,7 @@ Str expr_load_text(EmitCtx *c, DType storage, Str pointer, Str index) {
 }
 
 Str expr_store_text(EmitCtx *c, DType storage, Str pointer, Str index, Str value) {
-  Str stored = is_narrow_float(storage) ? convert(c, DT_f32, storage, true, value) : value;
+  Str stored = is_narrow_float(storage) ? convert(c, DT_f32, storage, false, value) : value; /* rounded before: nothing saturates */
   if (is_sub_byte(storage))
     return arena_printf(c->arena, "cn_put_%s(%.*s, %.*s, %.*s);", dtype_name(storage), STR_ARG(pointer), STR_ARG(index), STR_ARG(stored));
   if (stored.len > 1 && stored.ptr[0] == '(') { /* a whole expression needs no parentheses after `=` */

@@ -116,7 +116,7 @@ size_t cast_path(DType from, DType to, bool saturate, const CastStep *ret[CAST_S
     ret[n++] = saturate || !nosat[to].name ? &pairs[DT_f32][to] : &nosat[to];
   } else {
     if (c != d) ret[n++] = &pairs[c][d];
-    ret[n++] = &sub_byte[to][dtype_is_float(c)];
+    ret[n++] = &sub_byte[to][saturate && dtype_is_float(c)];
   }
   return n;
 }

@@ -51,7 +51,7 @@ static bool place(const StripEval *s, const Interval *a, const int64_t *point, u
 
 static InterpStatus load_strip(const StripEval *s, const Interval *a, const int64_t *point, size_t n, void *out) {
   unsigned char raw[STRIP * 16];
-  bool same = dtype_compute(a->dtype) == a->dtype || dtype_rows[a->dtype].bits < 8;
+  bool same = !is_narrow_float(a->dtype);
   unsigned char *to = same ? out : raw;
   for (size_t l = 0; l < n; l++) {
     int64_t at;
@@ -130,7 +130,7 @@ InterpStatus strip_store(StripEval *s, const Interval *to, const int64_t *point,
   unsigned char raw[STRIP * 16];
   const unsigned char *from = values;
   if (is_narrow_float(to->dtype)) {
-    cast_eval_strip(DT_f32, to->dtype, true, values, raw, n);
+    cast_eval_strip(DT_f32, to->dtype, false, values, raw, n);
     from = raw;
   }
   for (size_t l = 0; l < n; l++) {
@@ -156,7 +156,7 @@ InterpStatus strip_update(StripEval *s, const Interval *to, const int64_t *point
     const void *args[2] = {old, value};
     scalar_eval_strip(scatter_combiner(kind), c, args, wide, 1);
   }
-  if (is_narrow_float(to->dtype)) cast_eval_strip(DT_f32, to->dtype, true, wide, raw, 1);
+  if (is_narrow_float(to->dtype)) cast_eval_strip(DT_f32, to->dtype, false, wide, raw, 1);
   else memcpy(raw, wide, to->size);
   memcpy(element, raw, to->size);
   return INTERP_OK;

@@ -205,6 +205,14 @@ static void lower_outputs(Lower *l, const Graph *g) {
   }
 }
 
+static bool all_tensors(Lower *l, const Graph *g) {
+  bool ok = true;
+  for (size_t i = 0; i < g->inputs.n; i++) ok = ok && g->inputs.data[i]->type.kind == TYPE_TENSOR;
+  for (size_t i = 0; i < g->outputs.n; i++) ok = ok && g->outputs.data[i]->type.kind == TYPE_TENSOR;
+  if (!ok) (void)diag_add(l->ir->diags, DIAG_E0306, (DiagPlace){0}, "inputs and outputs that are sequences, optionals or maps");
+  return ok;
+}
+
 Program *lower_graph(Arena *a, Ir *ir, const LowerOptions *opt) {
   Program *p = NEW(a, Program);
   p->arena = a;
@@ -213,6 +221,7 @@ Program *lower_graph(Arena *a, Ir *ir, const LowerOptions *opt) {
   Lower l = {.a = a, .ir = ir, .p = p, .opt = opt};
   l.slots = NEW_ARRAY(a, Slot, ir->n_values);
   for (uint32_t i = 0; i < ir->n_values; i++) l.slots[i].output = -1;
+  if (!all_tensors(&l, ir->main)) return NULL;
   count_uses(&l, ir->main);
   lower_inputs(&l, ir->main);
   for (size_t i = 0; i < ir->main->nodes.n; i++) {

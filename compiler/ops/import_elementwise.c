@@ -199,6 +199,11 @@ bool import_mean(OpContext *c) {
 }
 
 /* ---- types ---- */
+/* Integers narrower than a byte keep the low bits of the number, as the standard's cases have it. */
+static bool cast_saturates(const OpContext *c, DType to) {
+  return !(dtype_is_int(to) && dtype_rows[to].bits < 8) && op_int(c, "saturate", 1) != 0;
+}
+
 bool import_cast(OpContext *c) {
   DType to = DT_NONE;
   if (c->version < 6) { /* by name: "FLOAT", "INT64" ... as TensorProto.DataType spells them */
@@ -213,13 +218,13 @@ bool import_cast(OpContext *c) {
   if (to == DT_NONE) return op_fail(c, DIAG_E0304, "attribute \"to\" names no element type");
   if (!cast_exists(op_dtype(c, 0), to)) return op_unsupported(c, "a cast from %s to %s", dtype_name(op_dtype(c, 0)), dtype_name(to));
   if (to == DT_f8e8m0 && op_has_attr(c, "round_mode") && !str_is(op_str(c, "round_mode", "up"), "up")) return op_unsupported(c, "round_mode other than up");
-  return give(c, build_cast(&c->b, c->in[0], to, op_int(c, "saturate", 1) != 0));
+  return give(c, build_cast(&c->b, c->in[0], to, cast_saturates(c, to)));
 }
 
 bool import_cast_like(OpContext *c) {
   DType to = op_dtype(c, 1);
   if (!cast_exists(op_dtype(c, 0), to)) return op_unsupported(c, "a cast from %s to %s", dtype_name(op_dtype(c, 0)), dtype_name(to));
-  return give(c, build_cast(&c->b, c->in[0], to, op_int(c, "saturate", 1) != 0));
+  return give(c, build_cast(&c->b, c->in[0], to, cast_saturates(c, to)));
 }
 
 /* Between integers of one width a cast that wraps keeps the bits, and a bool is a byte of 0 or 1. */

@@ -100,15 +100,16 @@ static Value *product_f32(Builder *b, const Node *n) {
 
 /* ---- windows ---------------------------------------------------------------------------------------------------------------------- */
 typedef struct Windows {
-  uint32_t n;
+  uint32_t n, lead; /* spatial axes, those in front of them */
   const int64_t *stride, *dilation, *kernel;
   const Dim *const *pad_lo;
   const Dim *const *out; /* [n] output sizes */
 } Windows;
 
 /* x padded (or cropped) so that the windows cover exactly what is there: [lead...][spatial...]. */
-static Value *fit(Builder *b, Value *x, const Windows *w, uint32_t lead, Value *fill) {
+static Value *fit(Builder *b, Value *x, const Windows *w, Value *fill) {
   DimCtx *c = b->ir->dims;
+  uint32_t lead = w->lead;
   const Dim *lo[MAX_RANK], *hi[MAX_RANK];
   for (uint32_t i = 0; i < lead; i++) lo[i] = hi[i] = c->zero;
   for (uint32_t i = 0; i < w->n; i++) {
@@ -128,17 +129,19 @@ static Affine window_index(Builder *b, uint32_t rank, const Windows *w, uint32_t
   return (Affine){b->ir->dims->zero, coef};
 }
 
-/* x [N][C][spatial] -> [N][C][out...][taps...] */
+/* x [lead...][spatial...] -> [lead...][out...][taps...] */
 static Value *windows_view(Builder *b, Value *x, const Windows *w) {
-  uint32_t rank = 2 + 2 * w->n;
-  const Dim *dims[MAX_RANK] = {x->type.dims[0], x->type.dims[1]};
-  Affine index[MAX_RANK] = {build_affine_coord(b, rank, 0), build_affine_coord(b, rank, 1)};
+  uint32_t rank = w->lead + 2 * w->n;
+  const Dim *dims[MAX_RANK];
+  Affine index[MAX_RANK];
+  if (!x) return NULL;
+  for (uint32_t i = 0; i < w->lead; i++) dims[i] = x->type.dims[i], index[i] = build_affine_coord(b, rank, i);
   for (uint32_t i = 0; i < w->n; i++) {
-    dims[2 + i] = w->out[i];
-    dims[2 + w->n + i] = dim_const(b->ir->dims, w->kernel[i]);
-    index[2 + i] = window_index(b, rank, w, i, 2 + i, 2 + w->n + i);
+    dims[w->lead + i] = w->out[i];
+    dims[w->lead + w->n + i] = dim_const(b->ir->dims, w->kernel[i]);
+    index[w->lead + i] = window_index(b, rank, w, i, w->lead + i, w->lead + w->n + i);
   }
-  return build_view(b, x, rank, dims, arena_dup(b->ir->arena, index, (2 + w->n) * sizeof *index));
+  return build_view(b, x, rank, dims, arena_dup(b->ir->arena, index, (w->lead + w->n) * sizeof *index));
 }
 
 static Value *lowest(Builder *b, DType t) {
@@ -148,29 +151,31 @@ static Value *lowest(Builder *b, DType t) {
 }
 
 static Windows pool_windows(const Node *n, const PoolAttr *a) {
-  return (Windows){a->n_spatial, a->stride, a->dilation, a->kernel, a->pad_lo, n->out[0]->type.dims + 2};
+  uint32_t lead = n->out[0]->type.rank - a->n_spatial;
+  return (Windows){a->n_spatial, lead, a->stride, a->dilation, a->kernel, a->pad_lo, n->out[0]->type.dims + lead};
 }
 
 /* How many elements each window averages, [1][1][out...]: the sum of a mask. */
 static Value *window_counts(Builder *b, const Node *n, const PoolAttr *a, DType t) {
   const Type *x = &n->in[0]->type;
   DimCtx *c = b->ir->dims;
-  const Dim *dims[MAX_RANK] = {c->one, c->one}, *lo[MAX_RANK] = {c->zero, c->zero}, *hi[MAX_RANK] = {c->zero, c->zero};
-  for (uint32_t i = 0; i < a->n_spatial; i++) {
-    dims[2 + i] = x->dims[2 + i];
-    lo[2 + i] = a->pad_lo[i];
-    hi[2 + i] = a->pad_hi[i];
-  }
+  const Dim *dims[MAX_RANK], *lo[MAX_RANK], *hi[MAX_RANK];
   Windows w = pool_windows(n, a);
-  Value *one = build_scalar_f(b, t, 1), *mask = build_expand(b, one, 2 + a->n_spatial, dims);
+  for (uint32_t i = 0; i < w.lead; i++) dims[i] = c->one, lo[i] = hi[i] = c->zero;
+  for (uint32_t i = 0; i < a->n_spatial; i++) {
+    dims[w.lead + i] = x->dims[w.lead + i];
+    lo[w.lead + i] = a->pad_lo[i];
+    hi[w.lead + i] = a->pad_hi[i];
+  }
+  Value *one = build_scalar_f(b, t, 1), *mask = build_expand(b, one, w.lead + a->n_spatial, dims);
   if (a->count_include_pad) {
     const Dim **zeros = NEW_ARRAY(b->ir->arena, const Dim *, a->n_spatial);
     for (uint32_t i = 0; i < a->n_spatial; i++) zeros[i] = c->zero;
     mask = build_pad(b, mask, PAD_CONSTANT, lo, hi, one);
     w.pad_lo = zeros;
   }
-  mask = windows_view(b, fit(b, mask, &w, 2, NULL), &w);
-  return build_reduce(b, REDUCE_SUM, mask, axes_from(2 + w.n, 2 + 2 * w.n), false);
+  mask = windows_view(b, fit(b, mask, &w, NULL), &w);
+  return build_reduce(b, REDUCE_SUM, mask, axes_from(w.lead + w.n, w.lead + 2 * w.n), false);
 }
 
 /* The flat place of each maximum from its tap, counted over taps in row-major order. */
@@ -202,10 +207,10 @@ static bool pool(Builder *b, const Node *n, Value **ret) {
   Value *x = n->in[0];
   DType t = x->type.dtype, wide = is_narrow_float(t) ? DT_f32 : t;
   Windows w = pool_windows(n, a);
-  uint32_t taps = axes_from(2 + w.n, 2 + 2 * w.n);
+  uint32_t taps = axes_from(w.lead + w.n, w.lead + 2 * w.n);
   x = build_cast(b, x, wide, true);
   if (a->kind == POOL_LP) x = build_fn2(b, SC_pow, build_fn1(b, SC_abs, x), like(b, x, (double)a->p));
-  Value *v = windows_view(b, fit(b, x, &w, 2, a->kind == POOL_MAX ? lowest(b, wide) : NULL), &w);
+  Value *v = windows_view(b, fit(b, x, &w, a->kind == POOL_MAX ? lowest(b, wide) : NULL), &w);
   if (!v) return false;
   Value *y = build_reduce(b, a->kind == POOL_MAX ? REDUCE_MAX : REDUCE_SUM, v, taps, false);
   if (a->kind == POOL_AVERAGE) y = build_fn2(b, SC_div, y, window_counts(b, n, a, wide));
@@ -281,8 +286,8 @@ static Value *conv_nest(Builder *b, const Node *n) {
   for (uint32_t i = 0; i < a->n_spatial; i++)
     if (!dim_is_const(w->type.dims[2 + i], &kernel[i])) return build_error(b, DIAG_E0306, "a kernel whose size is not constant"), NULL;
   for (uint32_t i = 0; i < a->n_spatial; i++) x = dilate(b, x, 2 + i, a->dilate_x[i]);
-  Windows win = {a->n_spatial, a->stride, a->dilation, kernel, a->pad_lo, out->dims + 2};
-  Value *y = conv_products(b, x ? fit(b, x, &win, 2, NULL) : NULL, w, &win, a->group, out);
+  Windows win = {a->n_spatial, 2, a->stride, a->dilation, kernel, a->pad_lo, out->dims + 2};
+  Value *y = conv_products(b, x ? fit(b, x, &win, NULL) : NULL, w, &win, a->group, out);
   y = y ? build_reshape(b, y, out->rank, out->dims) : NULL;
   if (bias) y = build_fn2(b, SC_add, y, per_channel(b, build_cast(b, bias, a->acc, true), a->n_spatial));
   return build_cast(b, y, out->dtype, true);
@@ -316,7 +321,7 @@ static bool legalise(Builder *b, const Node *n, Value **ret, void *user) {
     }
     case OP_POOL: {
       const PoolAttr *a = n->attr;
-      if (f32 && a->n_spatial <= 3 && n->n_out == 1 && (a->kind == POOL_MAX || a->kind == POOL_AVERAGE)) return false;
+      if (f32 && a->n_spatial <= 3 && n->in[0]->type.rank == a->n_spatial + 2 && n->n_out == 1 && (a->kind == POOL_MAX || a->kind == POOL_AVERAGE)) return false;
       return pool(b, n, ret);
     }
     default: return false;
