@@ -153,7 +153,7 @@ static bool print_rest(EmitCtx *c, const Step *s, const Epilogue *e, uint32_t do
   Nest *n = NEW(c->arena, Nest);
   Access *loads = NEW_ARRAY(c->arena, Access, e->n_loads + 1);
   loads[0] = (Access){.tensor = s->out[0], .offset = c->program->dims->zero, .stride = t->strides};
-  memcpy(loads + 1, e->loads, e->n_loads * sizeof *loads);
+  if (e->n_loads) memcpy(loads + 1, e->loads, e->n_loads * sizeof *loads);
   *n = (Nest){.mode = NEST_MAP, .n_axes = t->rank, .extent = t->dims, .map = expr, .loads = loads, .n_loads = e->n_loads + 1, .store = loads[0]};
   nest_simplify(c->arena, c->program->dims, n);
   Step step = {.kind = STEP_NEST, .in = s->out, .n_in = 1, .out = s->out, .n_out = 1, .attr = n, .src = s->src, .scratch = NO_TENSOR};

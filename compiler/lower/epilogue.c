@@ -51,7 +51,7 @@ static bool extend(Lower *l, const Node *n, const Virt *const *operands, uint32_
   uint32_t rank = n->out[0]->type.rank, n_loads = old->n_loads;
   uint32_t *roots = NEW_ARRAY(l->a, uint32_t, n->n_in);
   Access *loads = NEW_ARRAY(l->a, Access, VIRT_MAX_LOADS);
-  memcpy(loads, old->loads, old->n_loads * sizeof *loads);
+  if (old->n_loads) memcpy(loads, old->loads, old->n_loads * sizeof *loads);
   roots[k] = e.n ? e.n - 1 : expr_input(l->a, &e, 0, l->p->tensors.data[s->out[0]].dtype);
   for (uint32_t i = 0; i < n->n_in; i++) {
     if (i == k) continue;

@@ -5,6 +5,8 @@
 
 enum { ALIGN = 64, NEVER = -1, UNBOUNDED = INT32_MAX, TYPICAL = 64, STEPS_HARD = 100000000 };
 
+static const int64_t LARGEST = INT64_C(1) << 36; /* bytes that any one tensor may certainly take */
+
 typedef struct Life { int64_t first, last; } Life; /* steps: written, last read; first NEVER: not used */
 
 typedef struct Planner {
@@ -222,6 +224,7 @@ bool plan_program(Program *p, Diags *d, const PlanOptions *opt) {
   SizeKind kind = {true, true};
   for (size_t i = 0; i < p->buffers.n; i++) {
     l.bytes[i] = byte_size(&l, &p->buffers.data[i]);
+    if (l.bytes[i]->lo > LARGEST) return diag_add(d, DIAG_E0501, (DiagPlace){0}, "a tensor of more than %lld GiB", (long long)LARGEST >> 30), false;
     if (!placed(&l, i)) continue;
     if (dim_is_bad(l.bytes[i])) return diag_add(d, DIAG_E0501, (DiagPlace){0}, "the size of a buffer overflows"), false;
     dim_each_symbol(l.bytes[i], see_symbol, &kind);
