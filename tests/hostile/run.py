@@ -115,6 +115,11 @@ def report(cases, results):
     harness.table(rows, ("group", "expected", "taken", "unsupported", "refused", "wrong"))
 
 
+def first_words(text):
+    """The reason without the folders of this run."""
+    return re.sub(r"/tmp/\S+", "", text.splitlines()[0])[:100].strip()
+
+
 def listable(text):
     """A verdict that is wrong can be listed; a signal, a hang or castnet's own bug cannot."""
     return not re.search(r"signal|exit 5|seconds|timeout|Sanitizer", text)
@@ -144,8 +149,9 @@ def main():
           " so their real fault, if any, was not judged")
     faults = {case["name"]: "; ".join(wrong) for case, (_, wrong) in zip(cases, results) if wrong}
     if options.update:
-        KNOWN.write_text("".join(f"{name}\t{text[:150]}\n" for name, text in sorted(faults.items()) if listable(text)))
-    known = {line.split("\t")[0] for line in KNOWN.read_text().splitlines()} if KNOWN.exists() else set()
+        head = "# Hostile files whose verdict is known to be wrong. May only shrink.\n"
+        KNOWN.write_text(head + "".join(f"{name}\t{first_words(text)}\n" for name, text in sorted(faults.items()) if listable(text)))
+    known = harness.read_list(KNOWN)
     mended = [] if options.sanitize else [case["name"] for case in cases if case["name"] in known and case["name"] not in faults]
     for name in mended:
         print(f"MENDED {name}: take it out of {KNOWN.name} (--update)")
