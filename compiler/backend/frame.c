@@ -96,6 +96,13 @@ static void place_outputs(Frame *f) {
   }
 }
 
+/* The bound of a size that data decide may say no more than that an integer has 32 bits. */
+static bool is_bounded_in_name_only(const Frame *f) {
+  bool data = false;
+  for (size_t i = 0; i < f->program->dims->symbols.n; i++) data |= f->program->dims->symbols.data[i]->symbol.origin == DIM_FROM_DATA;
+  return data && f->arena_bytes->kind == DIM_CONST && f->arena_bytes->value > INT32_MAX;
+}
+
 static bool check_program(const Frame *f) {
   size_t before = f->diags->list.n;
   for (size_t i = 0; i < f->n_out; i++) {
@@ -109,8 +116,8 @@ static bool check_program(const Frame *f) {
                diag_quote(f->diags, f->in[i].onnx));
   if (dim_is_bad(f->arena_bytes))
     diag_add(f->diags, DIAG_E0501, (DiagPlace){0}, "the workspace is larger than the address space");
-  else if (dimc_has_data(f->arena_bytes))
-    diag_add(f->diags, DIAG_E0306, (DiagPlace){0}, "data decide how much workspace is needed, without an upper bound");
+  else if (dimc_has_data(f->arena_bytes) || is_bounded_in_name_only(f))
+    diag_add(f->diags, DIAG_E0306, (DiagPlace){0}, "data decide how much workspace is needed, without a useful upper bound");
   return f->diags->list.n == before;
 }
 
