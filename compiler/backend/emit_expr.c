@@ -115,7 +115,7 @@ static Str settle_text(EmitCtx *c, DType t, Str x) {
 
 Str expr_load_text(EmitCtx *c, DType storage, Str pointer, Str index) {
   if (is_sub_byte(storage)) {
-    Str got = arena_printf(c->arena, "cn_get_%s(%.*s, %.*s)", dtype_name(storage), STR_ARG(pointer), STR_ARG(index));
+    Str got = arena_printf(c->arena, "cn_get_%s(%.*s, (size_t)(%.*s))", dtype_name(storage), STR_ARG(pointer), STR_ARG(index));
     return is_narrow_float(storage) ? convert(c, storage, DT_f32, true, got) : got;
   }
   Str at = arena_printf(c->arena, "%.*s[%.*s]", STR_ARG(pointer), STR_ARG(index));
@@ -125,7 +125,7 @@ Str expr_load_text(EmitCtx *c, DType storage, Str pointer, Str index) {
 Str expr_store_text(EmitCtx *c, DType storage, Str pointer, Str index, Str value) {
   Str stored = is_narrow_float(storage) ? convert(c, DT_f32, storage, false, value) : value; /* rounded before: nothing saturates */
   if (is_sub_byte(storage))
-    return arena_printf(c->arena, "cn_put_%s(%.*s, %.*s, %.*s);", dtype_name(storage), STR_ARG(pointer), STR_ARG(index), STR_ARG(stored));
+    return arena_printf(c->arena, "cn_put_%s(%.*s, (size_t)(%.*s), %.*s);", dtype_name(storage), STR_ARG(pointer), STR_ARG(index), STR_ARG(stored));
   if (stored.len > 1 && stored.ptr[0] == '(') { /* a whole expression needs no parentheses after `=` */
     stored = call1(c, "", stored);
     stored.ptr++, stored.len -= 2;
