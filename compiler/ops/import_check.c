@@ -122,7 +122,7 @@ static char attr_spec(const OnnxOpRow *row, Str name) {
   while (s.len) {
     Str entry = next_word(&s, " ");
     if (entry.len && *entry.ptr == '!') entry.ptr++, entry.len--;
-    if (entry.len > name.len + 1 && memcmp(entry.ptr, name.ptr, name.len) == 0 && entry.ptr[name.len] == ':') return entry.ptr[name.len + 1];
+    if (name.len && entry.len > name.len + 1 && memcmp(entry.ptr, name.ptr, name.len) == 0 && entry.ptr[name.len] == ':') return entry.ptr[name.len + 1];
     if (!entry.len) break;
   }
   return 0;
