@@ -13,6 +13,8 @@ typedef struct TargetTile {
 typedef struct Target {
   const char *name;              /* "x86-64-v3": the word used on the command line, in file names, in tests */
   const struct Target *fallback; /* NULL: portable C */
+  const char *machine; /* "aarch64-linux-gnu": what the names of its cross compilers begin with; "": any */
+  bool big_endian;
   /* The SIMD layer under runtime-lite ("simd/avx2.h"). A name that generated code needs is looked up in the target's
    * layer, then in those of its fallback chain, then in the files that are no target's layer. */
   const char *layer;

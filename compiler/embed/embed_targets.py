@@ -6,12 +6,12 @@ import re
 import sys
 from pathlib import Path
 
-ROW = re.compile(r"^(TARGET|LAYER|CPU|CFLAGS|ISA|TILE)\((.*)\)\s*$", re.M)
+ROW = re.compile(r"^(TARGET|MACHINE|LAYER|CPU|CFLAGS|ISA|TILE)\((.*)\)\s*$", re.M)
 
 
 def read(path):
     text = re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.S)
-    target = {"tiles": []}
+    target = {"tiles": [], "MACHINE": ['""', "little"]}
     for row, args in ROW.findall(text):
         args = [a.strip() for a in re.findall(r'"[^"]*"|[^,]+', args)]
         if row == "TILE":
@@ -46,13 +46,14 @@ def main():
     for t in targets:
         w, name, fallback = t["TARGET"]
         layer, bits = t["LAYER"][:2]
+        machine, order = t["MACHINE"]
         if t["tiles"]:
             lines += [f"static const TargetTile tiles_{w}[] = {{"]
             lines += [f'    {{"{k[0]}", {", ".join(k[1:])}}},' for k in t["tiles"]]
             lines += ["};"]
         tiles = f"tiles_{w}, sizeof tiles_{w} / sizeof *tiles_{w}" if t["tiles"] else "NULL, 0"
         above = f"&target_{word[fallback]}" if fallback != '""' else "NULL"
-        lines += [f"static const Target target_{w} = {{", f"    {name}, {above}, {layer}, {bits}, {t['CPU'][0]},",
+        lines += [f"static const Target target_{w} = {{", f"    {name}, {above}, {machine}, {'true' if order == 'big' else 'false'}, {layer}, {bits}, {t['CPU'][0]},",
                   f"    {t['CFLAGS'][0]},", f"    {t['ISA'][0]}, {t['ISA'][1]}, {tiles}}};", ""]
     lines += ["const Target *const targets[] = {", *(f"    &target_{t['TARGET'][0]}," for t in targets), "    NULL};"]
     out.write_text("\n".join(lines) + "\n")

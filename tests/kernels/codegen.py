@@ -2,12 +2,16 @@
 
 usage: codegen.py SOURCE_ROOT [COMPILER...]
 
+COMPILER: gcc, clang, or what goes before them in the name of a cross compiler; a target whose machine has no compiler here is
+skipped.
+
 Every kernel of runtime-lite/kernels.def is compiled over every target's SIMD layer as strict C99 by each compiler, at -O0,
 -O2 and -O3. At -O2 and -O3 the functions that hold the register tile must have an innermost loop with exactly
 MR x NR / lanes FMA instructions, and no innermost loop with FMAs may store to the stack.
 """
 
 import pathlib
+import platform
 import re
 import shutil
 import subprocess
@@ -15,6 +19,8 @@ import sys
 import tempfile
 
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]
+JUMP = re.compile(r"\s+(?:j\w+|b\.\w+|b[a-z]{2}|b|cbn?z\s+\w+,|tbn?z\s+\w+,\s*#?\w+,)\s+(\.L\w+)")
+FMA = re.compile(r"vfmadd\w+|fmla\s")
 TILED = {"gemm": "cn_gemm_f32", "conv": "cn_conv_f32"}
 
 
@@ -35,23 +41,23 @@ def source(layer, kernels):
 
 
 def innermost_loops(assembly, function):
-    """Yield the instructions of each innermost loop of a function in AT&T assembly."""
+    """Yield the instructions of each innermost loop of a function in the assembly of x86 (AT&T) or AArch64."""
     start = assembly.index(f"\n{function}:")
     lines = assembly[start : assembly.index(".size", start)].split("\n")
     labels = {}
     for i, line in enumerate(lines):
         if label := re.match(r"(\.L\w+):", line):
             labels[label[1]] = i
-        jump = re.match(r"\s+j\w+\s+(\.L\w+)", line)
+        jump = JUMP.match(line)
         if jump and jump[1] in labels:
-            body = [x.split("#")[0].strip() for x in lines[labels[jump[1]] : i + 1] if re.match(r"\s+[a-z]", x)]
-            if not any(re.match(r"j", x) for x in body[:-1]):
+            body = [re.split(r"\s#\s|//", x)[0].strip() for x in lines[labels[jump[1]] : i + 1] if re.match(r"\s+[a-z]", x)]
+            if not any(JUMP.match("\t" + x) for x in body[:-1]):
                 yield body
 
 
 def spills(body):
     """Return the vector stores to the stack in a loop."""
-    return [x for x in body if re.match(r"vmov\w+\s+%[xyz]mm\d+, .*\(%r[sb]p", x)]
+    return [x for x in body if re.match(r"vmov\w+\s+%[xyz]mm\d+, .*\(%r[sb]p|st\w+\s+[qv]\d+.*\[(sp|x29)", x)]
 
 
 def check_tiles(assembly, tile_fmas):
@@ -60,7 +66,7 @@ def check_tiles(assembly, tile_fmas):
     for function in TILED.values():
         counts = set()
         for body in innermost_loops(assembly, function):
-            fmas = sum("vfmadd" in x for x in body)
+            fmas = sum(bool(FMA.match(x)) for x in body)
             counts.add(fmas)
             if fmas and spills(body):
                 bad.append(f"{function}: a loop with {fmas} FMAs stores to the stack: {spills(body)}")
@@ -69,13 +75,24 @@ def check_tiles(assembly, tile_fmas):
     return bad
 
 
+def compiler_for(compiler, machine):
+    """Return the command that compiles for a machine, or None."""
+    if machine in ("", f"{platform.machine()}-linux-gnu"):
+        return [compiler] if shutil.which(compiler) else None
+    if not shutil.which(f"{machine}-gcc"):  # clang takes its headers
+        return None
+    if "clang" in compiler:
+        return [compiler, f"--target={machine}"] if shutil.which(compiler) else None
+    return [f"{machine}-gcc"] if compiler == "gcc" else None
+
+
 def check(root, compiler, level, target, kernels, directory):
     """Compile one unit; return complaints."""
     layer, bits, _ = rows(target, "LAYER")[0]
     unit = directory / "unit.c"
     unit.write_text(source(layer, kernels))
     out = directory / "unit.s"
-    command = [compiler, "-std=c99", level, "-ffp-contract=off", *WARNINGS, f"-I{root}/runtime-lite", "-S", unit, "-o", out]
+    command = [*compiler, "-std=c99", level, "-ffp-contract=off", *WARNINGS, f"-I{root}/runtime-lite", "-S", unit, "-o", out]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         return [done.stderr]
@@ -87,14 +104,19 @@ def check(root, compiler, level, target, kernels, directory):
 
 def main():
     root = pathlib.Path(sys.argv[1]).resolve()
-    compilers = [c for c in sys.argv[2:] or ["gcc", "clang"] if shutil.which(c)]
+    compilers = sys.argv[2:] or ["gcc", "clang"]
     kernels = rows(root / "runtime-lite/kernels.def", "KERNEL")
     failed = 0
     with tempfile.TemporaryDirectory() as directory:
         for compiler in compilers:
             for level in ("-O0", "-O2", "-O3"):
                 for target in sorted((root / "targets").glob("*.def")):
-                    bad = check(root, compiler, level, target, kernels, pathlib.Path(directory))
+                    machine = (rows(target, "MACHINE") or [[""]])[0][0]
+                    command = compiler_for(compiler, machine)
+                    if not command:
+                        print(f"{compiler} {level} {target.stem}: skipped, no such compiler")
+                        continue
+                    bad = check(root, command, level, target, kernels, pathlib.Path(directory))
                     failed += bool(bad)
                     print(f"{compiler} {level} {target.stem}: {'FAILED' if bad else 'ok'}", *bad, sep="\n  ")
     return failed != 0

@@ -3,6 +3,7 @@
 #include "simd/scalar.h"
 
 #include "check.h"
+#include "cpu.h"
 #include "kernel_sets.h"
 
 #include <math.h>
@@ -125,19 +126,6 @@ static void trapped(int signal_number) {
 }
 
 /* ---- sets ---- */
-static int cpu_has(const char *feature, size_t n) {
-#define FEATURE(name) \
-  if (n == sizeof name - 1 && !memcmp(feature, name, n)) return __builtin_cpu_supports(name)
-  FEATURE("avx2");
-  FEATURE("fma");
-  FEATURE("avx512f");
-  FEATURE("avx512vl");
-  FEATURE("avx512bw");
-  FEATURE("avx512dq");
-#undef FEATURE
-  return 0;
-}
-
 static int cpu_runs(const KernelSet *s) {
   for (const char *p = s->cpu; *p;) {
     size_t n = strcspn(p, " ");

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT-0 */
+/* The SIMD layer on AArch64's Advanced SIMD: vectors of 128 bits, part of every such machine. Contract: simd/scalar.h. */
+#ifndef CN_SIMD_NEON_H
+#define CN_SIMD_NEON_H
+
+#include "base.h"
+#include <arm_neon.h>
+
+#define CN_SIMD
+
+/* 8 x 8: sixteen accumulators, two vectors of B, eight elements of A: 26 of 32 registers (tiles: targets/aarch64.def). gcc loads
+ * all of A ahead, so that the larger tiles 6 x 16 and 8 x 12 spill. */
+#define CN_GEMM_F32_MR 8
+
+#define CN_GEMM_F32_NR 8
+
+#define CN_GEMM_F32_KC 256
+
+#define CN_GEMM_F32_MC 192
+
+#define CN_GEMM_F32_NC 128
+
+#define CN_GEMM_S16_MR 4
+
+#define CN_GEMM_S16_NR 8
+
+#define CN_VF32_LANES 4
+
+typedef float32x4_t cn_vf32;
+
+CN_KERNEL cn_vf32 cn_vf32_zero(void) { return vdupq_n_f32(0.0f); }
+
+CN_KERNEL cn_vf32 cn_vf32_set1(float x) { return vdupq_n_f32(x); }
+
+CN_KERNEL cn_vf32 cn_vf32_load(const float *p) { return vld1q_f32(p); }
+
+CN_KERNEL void cn_vf32_store(float *p, cn_vf32 v) { vst1q_f32(p, v); }
+
+CN_KERNEL cn_vf32 cn_vf32_load_n(const float *p, size_t n) {
+  float32x2_t low = vdup_n_f32(0.0f), high = vdup_n_f32(0.0f);
+  if (n >= 4) return vld1q_f32(p);
+  if (n & 2) {
+    low = vld1_f32(p);
+    if (n & 1) high = vld1_lane_f32(p + 2, high, 0);
+  } else if (n) {
+    low = vld1_lane_f32(p, low, 0);
+  }
+  return vcombine_f32(low, high);
+}
+
+CN_KERNEL void cn_vf32_store_n(float *p, cn_vf32 v, size_t n) {
+  if (n >= 4) {
+    vst1q_f32(p, v);
+  } else if (n & 2) {
+    vst1_f32(p, vget_low_f32(v));
+    if (n & 1) vst1q_lane_f32(p + 2, v, 2);
+  } else if (n) {
+    vst1q_lane_f32(p, v, 0);
+  }
+}
+
+/* The second load starts one lane early, so that it ends at p[6]. */
+CN_KERNEL cn_vf32 cn_vf32_load_even(const float *p) {
+  const float32x4_t b = vld1q_f32(p + 3);
+  return vuzp1q_f32(vld1q_f32(p), vextq_f32(b, b, 1));
+}
+
+CN_KERNEL cn_vf32 cn_vf32_add(cn_vf32 a, cn_vf32 b) { return vaddq_f32(a, b); }
+
+CN_KERNEL cn_vf32 cn_vf32_sub(cn_vf32 a, cn_vf32 b) { return vsubq_f32(a, b); }
+
+CN_KERNEL cn_vf32 cn_vf32_mul(cn_vf32 a, cn_vf32 b) { return vmulq_f32(a, b); }
+
+CN_KERNEL cn_vf32 cn_vf32_div(cn_vf32 a, cn_vf32 b) { return vdivq_f32(a, b); }
+
+CN_KERNEL cn_vf32 cn_vf32_fma(cn_vf32 a, cn_vf32 b, cn_vf32 c) { return vfmaq_f32(c, a, b); }
+
+/* By comparison: FMAX and FMIN let NaN through. */
+CN_KERNEL cn_vf32 cn_vf32_max(cn_vf32 a, cn_vf32 b) { return vbslq_f32(vcgtq_f32(a, b), a, b); }
+
+CN_KERNEL cn_vf32 cn_vf32_min(cn_vf32 a, cn_vf32 b) { return vbslq_f32(vcltq_f32(a, b), a, b); }
+
+CN_KERNEL cn_vf32 cn_vf32_maxn(cn_vf32 a, cn_vf32 b) { return vmaxq_f32(a, b); }
+
+CN_KERNEL cn_vf32 cn_vf32_round(cn_vf32 x) { return vrndnq_f32(x); }
+
+CN_KERNEL cn_vf32 cn_vf32_pow2(cn_vf32 x) {
+  return vreinterpretq_f32_s32(vshlq_n_s32(vaddq_s32(vcvtq_s32_f32(x), vdupq_n_s32(127)), 23));
+}
+
+CN_KERNEL cn_vf32 cn_vf32_keep_ge(cn_vf32 a, cn_vf32 b, cn_vf32 v) {
+  return vreinterpretq_f32_u32(vbicq_u32(vreinterpretq_u32_f32(v), vcltq_f32(a, b)));
+}
+
+CN_KERNEL float cn_vf32_reduce_add(cn_vf32 v) {
+  const float32x2_t half = vadd_f32(vget_low_f32(v), vget_high_f32(v));
+  return vget_lane_f32(half, 0) + vget_lane_f32(half, 1);
+}
+
+CN_KERNEL float cn_vf32_reduce_maxn(cn_vf32 v) { return vmaxvq_f32(v); }
+
+#define CN_VS32_LANES 4
+
+typedef int32x4_t cn_vs32;
+
+CN_KERNEL cn_vs32 cn_vs32_zero(void) { return vdupq_n_s32(0); }
+
+CN_KERNEL cn_vs32 cn_vs32_set1(int32_t x) { return vdupq_n_s32(x); }
+
+CN_KERNEL cn_vs32 cn_vs32_load(const int32_t *p) { return vld1q_s32(p); }
+
+CN_KERNEL void cn_vs32_store(int32_t *p, cn_vs32 v) { vst1q_s32(p, v); }
+
+CN_KERNEL cn_vs32 cn_vs32_load_n(const int32_t *p, size_t n) {
+  return vreinterpretq_s32_f32(cn_vf32_load_n((const float *)(const void *)p, n));
+}
+
+CN_KERNEL void cn_vs32_store_n(int32_t *p, cn_vs32 v, size_t n) {
+  cn_vf32_store_n((float *)(void *)p, vreinterpretq_f32_s32(v), n);
+}
+
+CN_KERNEL cn_vs32 cn_vs32_add(cn_vs32 a, cn_vs32 b) { return vaddq_s32(a, b); }
+
+/* Products of all eight pairs, then the sums of neighbours. */
+CN_KERNEL cn_vs32 cn_vs32_dot2(cn_vs32 a, cn_vs32 b, cn_vs32 acc) {
+  const int16x8_t x = vreinterpretq_s16_s32(a), y = vreinterpretq_s16_s32(b);
+  return vaddq_s32(acc, vpaddq_s32(vmull_s16(vget_low_s16(x), vget_low_s16(y)), vmull_high_s16(x, y)));
+}
+
+#endif
