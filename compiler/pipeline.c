@@ -71,5 +71,5 @@ Program *pipeline_reference(Arena *a, Diags *d, const PipelineOptions *opt, cons
   Ir *ir = m ? import_model(a, d, m, &opt->import) : NULL;
   if (!ir || (opt->on_graph && !opt->on_graph(ir, opt->user))) return NULL;
   if (!passes_run(ir, false)) return NULL;
-  return lower_graph(a, ir, &(LowerOptions){.fuse = false, .target = opt->backend.target});
+  return lower_graph(a, ir, &(LowerOptions){.fuse = false, .target = target_find(STR("c99"))}); /* the interpreter's own layer */
 }

@@ -56,7 +56,9 @@ static size_t count(const HostTensor *h) {
   return n;
 }
 
+/* NULL: not known. */
 static const OnnxValue *as_value(Arena *a, const HostTensor *h) {
+  if (!h->data) return NULL;
   OnnxTensor *t = NEW(a, OnnxTensor);
   OnnxValue *v = NEW(a, OnnxValue);
   const Tensor *packed = tensor_from_host(a, h->dtype, count(h), h->data);
@@ -127,5 +129,8 @@ bool check_make_set(Cli *c, Check *k, uint64_t seed, DataSet *ret) {
     if (!make_input(c->arena, &k->diags, m, &m->inputs[i], &seed, &in)) return false;
     ret->inputs[i] = as_value(c->arena, &in);
   }
-  return check_evaluate(c, k, ret->inputs, NULL, NULL, &ret->outputs, &n);
+  if (!check_evaluate(c, k, ret->inputs, NULL, NULL, &ret->outputs, &n)) return false;
+  for (size_t i = 0; i < n; i++)
+    if (!ret->outputs[i]) return refuse(k, "what a custom operator computes is not known to castnet: give a data set");
+  return true;
 }

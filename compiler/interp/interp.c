@@ -7,12 +7,21 @@ static void see_symbol(void *user, const Dim *symbol) {
   u->any = u->any || !u->in->bound[symbol->symbol.index];
 }
 
-InterpStatus interp_dim(Interp *in, const Dim *d, int64_t *ret) {
-  if (d->kind == DIM_CONST) return *ret = d->value, INTERP_OK;
+static bool is_open(const Interp *in, const Dim *d) {
   Unbound u = {in, false};
-  dim_each_symbol(d, see_symbol, &u);
-  return !u.any && dim_eval(d, in->symbols, ret) ? INTERP_OK : INTERP_ERR_DIM;
+  if (d->kind != DIM_CONST) dim_each_symbol(d, see_symbol, &u);
+  return u.any;
 }
+
+InterpStatus interp_dim(Interp *in, const Dim *d, int64_t *ret) {
+  if (is_open(in, d)) {
+    in->met_open = true;
+    return INTERP_ERR_DIM;
+  }
+  return dim_eval(d, in->symbols, ret) ? INTERP_OK : INTERP_ERR_DIM;
+}
+
+InterpStatus interp_size(Interp *in, const Dim *d, int64_t *ret) { return interp_dim(in, is_open(in, d) ? dim_upper(in->p->dims, d) : d, ret); }
 
 static size_t element_size(DType t) { return dtype_rows[t].kind == KIND_X ? sizeof(Str) : dtype_host_size(t); }
 
@@ -33,7 +42,7 @@ InterpStatus interp_buffer(Interp *in, uint32_t buffer, unsigned char **ret) {
     if (b->kind == BUF_CONST) {
       in->data[buffer] = (unsigned char *)(uintptr_t)tensor_host_elements(in->a, b->data);
     } else {
-      st = interp_dim(in, dim_upper(in->p->dims, b->n), &n);
+      st = interp_size(in, b->n, &n);
       if (st == INTERP_OK) st = allocate(in, n, b->dtype, &in->data[buffer]);
     }
     if (st != INTERP_OK) return st;
@@ -69,11 +78,56 @@ static InterpStatus bind_inputs(Interp *in, const HostTensor *inputs) {
   return INTERP_OK;
 }
 
-static InterpStatus run_step(Interp *in, const Step *s) {
+/* Equalities that could not be proved, as soon as all that they speak of is known. */
+static InterpStatus check_dims(const Interp *in) {
+  const Ir *ir = in->p->ir;
+  for (size_t i = 0; i < ir->n_checks; i++) {
+    int64_t a, b;
+    if (is_open(in, ir->checks[i].a) || is_open(in, ir->checks[i].b)) continue;
+    if (!dim_eval(ir->checks[i].a, in->symbols, &a) || !dim_eval(ir->checks[i].b, in->symbols, &b) || a != b) return INTERP_ERR_DIM;
+  }
+  return INTERP_OK;
+}
+
+static InterpStatus evaluate(Interp *in, const Step *s) {
+  InterpStatus st;
   switch (s->kind) {
     case STEP_NEST: return interp_nest(in, s->attr);
+    case STEP_RECURRENT: return interp_recurrent(in, s);
+    case STEP_EXTERN: st = interp_extern(in, s); break;
+    case STEP_SYMBOLS: st = interp_symbols(in, s); break;
     default: return INTERP_UNSUPPORTED;
   }
+  return st == INTERP_OK ? check_dims(in) : st;
+}
+
+/* ---- what a custom operator computes is not known here, nor what follows from it ---- */
+static bool reads_unknown(const Interp *in, const Step *s) {
+  for (uint32_t k = 0; k < s->n_in; k++)
+    if (s->in[k] != NO_TENSOR && in->unknown[in->p->tensors.data[s->in[k]].buffer]) return true;
+  return s->kind == STEP_EXTERN && ((const ExternStep *)s->attr)->attr.custom;
+}
+
+static InterpStatus run_step(Interp *in, const Step *s) {
+  in->met_open = false;
+  const bool unknown = reads_unknown(in, s);
+  const InterpStatus st = unknown ? INTERP_OK : evaluate(in, s);
+  in->has_unknown = in->has_unknown || unknown;
+  if (!unknown && !(in->met_open && in->has_unknown)) return st;
+  for (uint32_t k = 0; k < s->n_out; k++)
+    if (s->out[k] != NO_TENSOR) in->unknown[in->p->tensors.data[s->out[k]].buffer] = true;
+  return INTERP_OK;
+}
+
+static InterpStatus give_output(Interp *in, const ProgramOutput *o, HostTensor *ret) {
+  unsigned char *data;
+  InterpStatus st = INTERP_OK;
+  *ret = (HostTensor){.dtype = o->type.dtype, .rank = o->type.rank};
+  if (in->unknown[in->p->tensors.data[o->tensor].buffer]) return INTERP_OK;
+  for (uint32_t d = 0; d < o->type.rank && st == INTERP_OK; d++) st = interp_dim(in, o->type.dims[d], &ret->dims[d]);
+  if (st == INTERP_OK) st = interp_tensor(in, o->tensor, &data);
+  if (st == INTERP_OK) ret->data = data;
+  return st;
 }
 
 InterpStatus interp_run(Arena *a, const Program *p, const HostTensor *inputs, HostTensor *ret_out, uint64_t budget) {
@@ -84,17 +138,10 @@ InterpStatus interp_run(Arena *a, const Program *p, const HostTensor *inputs, Ho
   in->symbols = NEW_ARRAY(a, int64_t, p->dims->symbols.n);
   in->bound = NEW_ARRAY(a, bool, p->dims->symbols.n);
   in->data = NEW_ARRAY(a, unsigned char *, p->buffers.n);
+  in->unknown = NEW_ARRAY(a, bool, p->buffers.n);
   InterpStatus st = bind_inputs(in, inputs);
+  if (st == INTERP_OK) st = check_dims(in);
   for (size_t i = 0; i < p->main.steps.n && st == INTERP_OK; i++) st = run_step(in, &p->main.steps.data[i]);
-  for (size_t i = 0; i < p->outputs.n && st == INTERP_OK; i++) {
-    const ProgramOutput *o = &p->outputs.data[i];
-    HostTensor *r = &ret_out[i];
-    unsigned char *data;
-    r->dtype = o->type.dtype;
-    r->rank = o->type.rank;
-    for (uint32_t d = 0; d < o->type.rank && st == INTERP_OK; d++) st = interp_dim(in, o->type.dims[d], &r->dims[d]);
-    if (st == INTERP_OK) st = interp_tensor(in, o->tensor, &data);
-    if (st == INTERP_OK) r->data = data;
-  }
+  for (size_t i = 0; i < p->outputs.n && st == INTERP_OK; i++) st = give_output(in, &p->outputs.data[i], &ret_out[i]);
   return st;
 }

@@ -15,7 +15,7 @@ typedef struct HostTensor {
 
 typedef enum InterpStatus { INTERP_OK, INTERP_ERR_DIM, INTERP_ERR_INDEX, INTERP_ERR_BUDGET, INTERP_ERR_OP, INTERP_UNSUPPORTED } InterpStatus;
 
-/* Runs p on n inputs; outputs live in a. budget: the most bytes of tensors and the most elements computed (0: no limit). */
+/* Runs p on n inputs; outputs live in a; their data are NULL where they depend on a custom operator, which only generated code calls. budget: the most bytes of tensors and the most elements computed (0: no limit). */
 InterpStatus interp_run(Arena *a, const Program *p, const HostTensor *in, HostTensor *ret_out, uint64_t budget);
 
 #endif

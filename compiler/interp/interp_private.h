@@ -12,6 +12,9 @@ typedef struct Interp {
   int64_t *symbols;     /* by symbol index */
   bool *bound;          /* which of them have a value */
   unsigned char **data; /* by buffer; NULL until written */
+  bool *unknown;        /* by buffer: it depends on what a custom operator computed */
+  bool has_unknown;     /* some buffer is */
+  bool met_open;        /* the step needs a dimension that has no value */
   uint64_t budget, spent;
 } Interp;
 
@@ -26,6 +29,8 @@ typedef struct Interval { /* an access as numbers */
 } Interval;
 
 InterpStatus interp_dim(Interp *in, const Dim *d, int64_t *ret);
+/* The same, or an upper bound while data have not decided it. */
+InterpStatus interp_size(Interp *in, const Dim *d, int64_t *ret);
 /* Storage of a tensor's buffer, allocated at first use within the budget. */
 InterpStatus interp_buffer(Interp *in, uint32_t buffer, unsigned char **ret);
 InterpStatus interp_access(Interp *in, const Access *a, uint32_t n_axes, Interval *ret);
@@ -53,5 +58,8 @@ InterpStatus strip_update(StripEval *s, const Interval *to, const int64_t *point
 void strip_round(DType t, void *values, size_t n);
 
 InterpStatus interp_nest(Interp *in, const Nest *n);
+InterpStatus interp_recurrent(Interp *in, const Step *s);
+InterpStatus interp_extern(Interp *in, const Step *s);
+InterpStatus interp_symbols(Interp *in, const Step *s);
 
 #endif

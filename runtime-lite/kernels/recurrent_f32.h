@@ -6,6 +6,9 @@
 
 #include "kernels/gemm_f32.h"
 
+/* An activation of n values in place; arg is the caller's. */
+typedef void cn_act_f32(const void *arg, float *v, size_t n);
+
 /* One direction. Gates in ONNX's order: RNN h; GRU z r h; LSTM i o f c. */
 typedef struct cn_recurrent_f32_args {
   size_t steps, batch, hidden, gates; /* gates: 1 RNN, 3 GRU, 4 LSTM */
@@ -20,7 +23,8 @@ typedef struct cn_recurrent_f32_args {
   size_t y_step, y_batch;
   float *h, *c;           /* [batch][hidden] state: initial, then final; c: LSTM */
   float clip;             /* of the gates, 0: none */
-  void (*f)(float *v, size_t n), (*g)(float *v, size_t n), (*act)(float *v, size_t n); /* activations, in place; act: LSTM's third */
+  cn_act_f32 *f, *g, *act; /* activations, in place; act: LSTM's third */
+  const void *f_arg, *g_arg, *act_arg;
 } cn_recurrent_f32_args;
 
 /* Floats of scratch. */
@@ -55,19 +59,19 @@ CN_INLINE void cn_lstm_cell_f32(const cn_recurrent_f32_args *a, float *v, float 
   for (size_t i = 0; a->peephole && i < n; i++) in[i] += a->peephole[i] * c[i];
   for (size_t i = 0; a->peephole && i < n; i++) forget[i] += a->peephole[2 * n + i] * c[i];
   cn_recurrent_clip_f32(a, in, n);
-  a->f(in, n);
+  a->f(a->f_arg, in, n);
   cn_recurrent_clip_f32(a, forget, 2 * n);
-  a->f(forget, n);
-  a->g(cell, n);
+  a->f(a->f_arg, forget, n);
+  a->g(a->g_arg, cell, n);
   if (a->input_forget) {
     for (size_t i = 0; i < n; i++) forget[i] = 1.0f - in[i];
   }
   for (size_t i = 0; i < n; i++) c[i] = forget[i] * c[i] + in[i] * cell[i];
   for (size_t i = 0; a->peephole && i < n; i++) out[i] += a->peephole[n + i] * c[i];
   cn_recurrent_clip_f32(a, out, n);
-  a->f(out, n);
+  a->f(a->f_arg, out, n);
   memcpy(h, c, n * sizeof *h);
-  a->act(h, n);
+  a->act(a->act_arg, h, n);
   for (size_t i = 0; i < n; i++) h[i] *= out[i];
 }
 
@@ -77,7 +81,7 @@ CN_INLINE void cn_gru_cell_f32(const cn_recurrent_f32_args *a, float *v, float *
   const float *z = v;
   float *next = v + 2 * n;
   cn_recurrent_clip_f32(a, next, n);
-  a->g(next, n);
+  a->g(a->g_arg, next, n);
   for (size_t i = 0; i < n; i++) h[i] = (1.0f - z[i]) * next[i] + z[i] * h[i];
 }
 
@@ -94,7 +98,7 @@ CN_INLINE void cn_gru_gates_f32(const cn_recurrent_f32_args *a, float *v, float 
   for (size_t b = 0; b < a->batch; b++) {
     float *zr = v + b * ld, *r = zr + n, *t = reset + b * n;
     cn_recurrent_clip_f32(a, zr, 2 * n);
-    a->f(zr, 2 * n);
+    a->f(a->f_arg, zr, 2 * n);
     for (size_t i = 0; i < n; i++) t[i] = r[i] * (a->linear_before_reset ? t[i] : a->h[b * n + i]);
     for (size_t i = 0; a->linear_before_reset && i < n; i++) zr[2 * n + i] += t[i];
   }
@@ -117,7 +121,7 @@ CN_DRIVER void cn_recurrent_f32(const cn_recurrent_f32_args *a, float *scratch) 
       if (active && a->gates == 3) cn_gru_cell_f32(a, v + b * ld, h);
       if (active && a->gates == 1) {
         cn_recurrent_clip_f32(a, v + b * ld, n);
-        a->f(v + b * ld, n);
+        a->f(a->f_arg, v + b * ld, n);
         memcpy(h, v + b * ld, n * sizeof *h);
       }
       if (y && active) memcpy(y, h, n * sizeof *y);

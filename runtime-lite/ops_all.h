@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT-0 */
+/* Every routine of ops.def. */
+#ifndef CN_OPS_ALL_H
+#define CN_OPS_ALL_H
+
+#include "castnet_abi.h"
+
+#include "ops/trees.h"
+
+#endif
