@@ -134,6 +134,7 @@ typedef struct castnet_interface {
   const castnet_dim_field *dims; /* none: no N_dims, no N_workspace_size */
   size_t n_dims;
   int weights_at_run_time; /* castnet_env.weights must point to N_weights.bin */
+  int big_endian;          /* the target's byte order */
 } castnet_interface;
 
 /* NULL before a successful compile. */

@@ -8,7 +8,7 @@
 
 #include "castnet_abi.h"
 
-/* The first 64 bytes. Weights fit code when `code` is equal: then only their values may differ. */
+/* The first 64 bytes, in the byte order of the target. Weights fit code when `code` is equal: then only their values may differ. */
 typedef struct cn_weights_header {
   char magic[8]; /* "CASTNETW" */
   uint32_t version, header_size;

@@ -51,6 +51,24 @@ def conformance(cc, target):
     return f"{{python}} tests/conformance/run.py --castnet {{plain}} --cases {{cases}} --cc {cc} --target {target}"
 
 
+CROSS = ("aarch64", "s390x")
+CROSS_MODELS = ("micro_kws_fp32", "micro_kws_qop", "mnist_atmega", "mnist_cntk", "byte_bilstm", "xgb_classifier", "policy_go1",
+                "dtln_1", "tinyvit_demo", "magika_v3_3", "bert_toy", "yunet_s_320")
+
+
+def on_machine(target):
+    return f"--target {target} --cc {target}-linux-gnu-gcc --cflags=-static --runner qemu-{target} --skip-missing"
+
+
+def cross_conformance(target, *options):
+    return " ".join(["{python} tests/conformance/run.py --castnet {plain} --cases {cases}", on_machine(target), *options])
+
+
+def cross_models(target, names):
+    filters = " ".join(f"--filter {name}" for name in names)
+    return f"{{python}} tests/models/run.py --castnet {{plain}} {on_machine(target)} --run-timeout 900 {filters}"
+
+
 def hostile(binary, *options):
     return " ".join([f"{{python}} tests/hostile/run.py --castnet {{{binary}}} --corpus {{corpus}}", *options])
 
@@ -85,6 +103,11 @@ STAGES = [
     Stage("models", "real models with recorded outputs",
           ["{python} tests/models/run.py --castnet {plain} --results {work}/models.json"],
           [f"{{python}} tests/models/run.py --castnet {{plain}} --cc {cc}" for cc in ("gcc", "clang")]),
+    Stage("machines", "other machines under qemu: AArch64 and big-endian s390x",
+          [cross_conformance(target, "--every 24") for target in CROSS] +
+          [cross_models(target, CROSS_MODELS[:6]) for target in CROSS],
+          [cross_conformance(target, "--timeout 1800") for target in CROSS] +
+          [cross_models(target, CROSS_MODELS) for target in CROSS]),
     Stage("hostile", "hostile and odd files: verdicts, memory, time",
           [hostile("plain")]),
     Stage("sanitize", "a shard of the suite and of the hostile files under ASan and UBSan",

@@ -3,8 +3,8 @@
 
 #include <inttypes.h>
 
-/* runtime-lite/weights.h: cn_weights_header. Numbers are in the byte order of the target; all targets are little-endian. */
-enum { WEIGHTS_VERSION = 1, WORDS_PER_LINE = 6, WORD_CHARS = 19 };
+/* runtime-lite/weights.h: cn_weights_header. Numbers are in the byte order of the target, constants of the IR little-endian. */
+enum { WEIGHTS_VERSION = 1, WORDS_PER_LINE = 6, WORD_CHARS = 19, REVERSED_AT_ONCE = 4096 };
 
 static const unsigned char zeros[WEIGHTS_ALIGN];
 
@@ -14,12 +14,19 @@ static size_t part_align(const Buffer *b) {
   return b->align > align && b->align <= WEIGHTS_ALIGN ? b->align : align;
 }
 
-/* Equal content is stored once. */
-static const WeightsPart *find_equal(Frame *f, const Buffer *b, Str *ret_key) {
+/* What a byte order reverses. */
+static size_t number_bytes(const Frame *f, uint32_t buffer) {
+  const DTypeRow *t = &dtype_rows[f->program->buffers.data[buffer].data->dtype];
+  return t->bits / (t->kind == KIND_C ? 16 : 8);
+}
+
+/* Equal content is stored once: equal in either byte order. */
+static const WeightsPart *find_equal(Frame *f, uint32_t buffer, Str *ret_key) {
+  const Buffer *b = &f->program->buffers.data[buffer];
   Hash128 h = hash128(b->data->bytes, b->data->n_bytes);
   *ret_key = arena_str(f->arena, (Str){(const char *)&h, sizeof h});
   const WeightsPart *p = map_get(&f->weights_by_hash, *ret_key);
-  if (!p || p->size != b->data->n_bytes) return NULL;
+  if (!p || p->size != b->data->n_bytes || number_bytes(f, p->buffer) != number_bytes(f, buffer)) return NULL;
   return memcmp(f->program->buffers.data[p->buffer].data->bytes, b->data->bytes, p->size) == 0 ? p : NULL;
 }
 
@@ -27,7 +34,7 @@ size_t weights_place(Frame *f, uint32_t buffer) {
   const Buffer *b = &f->program->buffers.data[buffer];
   size_t align = part_align(b), offset, end;
   Str key;
-  const WeightsPart *equal = find_equal(f, b, &key);
+  const WeightsPart *equal = find_equal(f, buffer, &key);
   if (equal && equal->offset % align == 0) return equal->offset;
   if (!size_add(f->weights_end, align - 1, &offset) || !size_add(offset, b->data->n_bytes, &end) ||
       end > SIZE_MAX - WEIGHTS_ALIGN)
@@ -45,30 +52,43 @@ size_t weights_place(Frame *f, uint32_t buffer) {
 /* ---- the blob: header, then the parts, each filled up to the alignment ---- */
 typedef void (*BlobSink)(void *user, const void *p, size_t n);
 
+static void blob_part(const Frame *f, const Tensor *t, BlobSink sink, void *user) {
+  unsigned char reversed[REVERSED_AT_ONCE];
+  if (!f->opt->target->big_endian) {
+    sink(user, t->bytes, t->n_bytes);
+    return;
+  }
+  for (size_t i = 0; i < t->n_bytes; i += sizeof reversed) {
+    size_t n = t->n_bytes - i < sizeof reversed ? t->n_bytes - i : sizeof reversed;
+    tensor_reverse(t->dtype, n, (const char *)t->bytes + i, reversed);
+    sink(user, reversed, n);
+  }
+}
+
 static void blob_parts(const Frame *f, BlobSink sink, void *user) {
   for (size_t i = 0; i < f->weights.n; i++) {
     const WeightsPart *part = f->weights.data[i];
     size_t next = i + 1 < f->weights.n ? f->weights.data[i + 1]->offset : f->weights_size;
-    sink(user, f->program->buffers.data[part->buffer].data->bytes, part->size);
+    blob_part(f, f->program->buffers.data[part->buffer].data, sink, user);
     sink(user, zeros, next - part->offset - part->size);
   }
 }
 
-static void put_le(unsigned char *p, uint64_t v, size_t n) {
-  for (size_t i = 0; i < n; i++) p[i] = (unsigned char)(v >> (8 * i));
+static void put_number(const Frame *f, unsigned char *p, uint64_t v, size_t n) {
+  for (size_t i = 0; i < n; i++) p[f->opt->target->big_endian ? n - 1 - i : i] = (unsigned char)(v >> (8 * i));
 }
 
 static void blob_header(const Frame *f, unsigned char h[WEIGHTS_HEADER]) {
   memset(h, 0, WEIGHTS_HEADER);
   memcpy(h, "CASTNETW", 8);
-  put_le(h + 8, WEIGHTS_VERSION, 4);
-  put_le(h + 12, WEIGHTS_HEADER, 4);
-  put_le(h + 16, f->weights_size, 8);
-  put_le(h + 24, f->code_hash.hi, 8);
-  put_le(h + 32, f->code_hash.lo, 8);
-  put_le(h + 40, f->content_hash.hi, 8);
-  put_le(h + 48, f->content_hash.lo, 8);
-  put_le(h + 56, f->set_id, 8);
+  put_number(f, h + 8, WEIGHTS_VERSION, 4);
+  put_number(f, h + 12, WEIGHTS_HEADER, 4);
+  put_number(f, h + 16, f->weights_size, 8);
+  put_number(f, h + 24, f->code_hash.hi, 8);
+  put_number(f, h + 32, f->code_hash.lo, 8);
+  put_number(f, h + 40, f->content_hash.hi, 8);
+  put_number(f, h + 48, f->content_hash.lo, 8);
+  put_number(f, h + 56, f->set_id, 8);
 }
 
 static void blob_whole(const Frame *f, BlobSink sink, void *user) {
@@ -92,20 +112,22 @@ static void write_bin(FileWriter *w, const void *user) { blob_whole(user, sink_f
 /* ---- the same as words ---- */
 typedef struct WordSink {
   FileWriter *w;
+  bool big_endian;
   unsigned char rest[8]; /* bytes of a word that is not whole yet */
   size_t n_rest, column;
   char line[2 + WORDS_PER_LINE * WORD_CHARS + 1]; /* two blanks, the words, a newline */
 } WordSink;
 
-/* "0x0123456789abcdef," from eight bytes, the first one the least. */
+/* "0x0123456789abcdef," from eight bytes: the word that a machine of the target's byte order reads there. */
 static void put_word(WordSink *s, const unsigned char *p) {
   static const char digits[] = "0123456789abcdef";
   char *to = s->line + 2 + s->column * WORD_CHARS;
   to[0] = '0';
   to[1] = 'x';
   for (int i = 0; i < 8; i++) {
-    to[2 + 2 * i] = digits[p[7 - i] >> 4];
-    to[3 + 2 * i] = digits[p[7 - i] & 15];
+    unsigned byte = p[s->big_endian ? i : 7 - i];
+    to[2 + 2 * i] = digits[byte >> 4];
+    to[3 + 2 * i] = digits[byte & 15];
   }
   to[18] = ',';
   if (++s->column < WORDS_PER_LINE) return;
@@ -133,7 +155,7 @@ typedef struct WordsFile {
 
 static void write_words(FileWriter *w, const void *user) {
   const WordsFile *f = user;
-  WordSink s = {.w = w, .line = "  "};
+  WordSink s = {.w = w, .big_endian = f->frame->opt->target->big_endian, .line = "  "};
   s.line[sizeof s.line - 1] = '\n';
   file_put(w, f->before.ptr, f->before.len);
   blob_whole(f->frame, sink_words, &s);
@@ -165,6 +187,7 @@ static bool weights_c(const Frame *f, OutFile *ret) {
       {"hash", arena_printf(f->arena, "%016" PRIx64 "%016" PRIx64, f->content_hash.hi, f->content_hash.lo)},
       {"bytes", arena_printf(f->arena, "%zu", f->weights_size)},
       {"weights_union", weights_union(f)},
+      {"byte_order", f->opt->target->big_endian ? STR("BIG") : STR("LITTLE")},
   };
   StrBuf b = sb_new(f->arena);
   size_t n = sizeof values / sizeof *values;

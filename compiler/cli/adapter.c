@@ -3,7 +3,7 @@
 #include "backend/template.h"
 #include "base/files.h"
 #include "base/io.h"
-#include "ir/dtype.h"
+#include "ir/ir.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -107,53 +107,63 @@ bool adapter_write(Arena *a, Diags *d, const Workdir *w, const castnet_interface
          write_template(a, d, w, "castnet_abi.h", "castnet_abi.h") && write_template(a, d, w, "check.c", "castnet_check.c");
 }
 
-/* ---- inputs ---- */
-static void put_number(StrBuf *b, uint64_t v) { sb_put(b, (const char *)&v, sizeof v); }
+/* ---- inputs: in the target's byte order; tensors of castnet are little-endian ---- */
+typedef struct Writer {
+  StrBuf b;
+  bool big_endian;
+} Writer;
 
-static void put_tensor(StrBuf *b, const OnnxTensor *t) {
-  put_number(b, t->n_dims);
-  for (size_t i = 0; i < t->n_dims; i++) put_number(b, (uint64_t)t->dims[i]);
-  for (size_t i = 0; i < t->n_strings; i++) {
-    put_number(b, t->strings[i].len);
-    sb_str(b, t->strings[i]);
-  }
-  if (t->data_type != dtype_rows[DT_str].onnx && t->data_bytes) sb_put(b, t->data, t->data_bytes);
+static void put_number(Writer *w, uint64_t v) {
+  char bytes[8];
+  for (unsigned i = 0; i < 8; i++) bytes[w->big_endian ? 7 - i : i] = (char)(unsigned char)(v >> (8 * i));
+  sb_put(&w->b, bytes, sizeof bytes);
+}
+
+static void put_string(Writer *w, Str s) {
+  put_number(w, s.len);
+  sb_str(&w->b, s);
+}
+
+static void put_data(Writer *w, const OnnxTensor *t) {
+  size_t at = w->b.len;
+  if (!t->data_bytes) return;
+  sb_put(&w->b, t->data, t->data_bytes);
+  if (w->big_endian) tensor_reverse(dtype_from_onnx(t->data_type), t->data_bytes, t->data, w->b.data + at);
+}
+
+static void put_tensor(Writer *w, const OnnxTensor *t) {
+  put_number(w, t->n_dims);
+  for (size_t i = 0; i < t->n_dims; i++) put_number(w, (uint64_t)t->dims[i]);
+  for (size_t i = 0; i < t->n_strings; i++) put_string(w, t->strings[i]);
+  if (t->data_type != dtype_rows[DT_str].onnx) put_data(w, t);
 }
 
 /* Keys or values of a map as a tensor would be. */
-static void put_map(StrBuf *b, const OnnxValue *v) {
-  put_number(b, v->n_keys);
-  put_number(b, 1);
-  put_number(b, v->n_keys);
+static void put_map(Writer *w, const OnnxValue *v) {
+  put_number(w, v->n_keys);
+  put_number(w, 1);
+  put_number(w, v->n_keys);
   for (size_t i = 0; i < v->n_keys; i++) {
-    if (v->string_keys) {
-      put_number(b, v->string_keys[i].len);
-      sb_str(b, v->string_keys[i]);
-    } else {
-      put_number(b, (uint64_t)v->keys[i]);
-    }
+    if (v->string_keys) put_string(w, v->string_keys[i]);
+    else put_number(w, (uint64_t)v->keys[i]);
   }
-  put_number(b, 1);
-  put_number(b, v->n_items);
+  put_number(w, 1);
+  put_number(w, v->n_items);
   for (size_t i = 0; i < v->n_items; i++) {
     const OnnxTensor *t = v->items[i].tensor;
-    if (t && t->n_strings) {
-      put_number(b, t->strings[0].len);
-      sb_str(b, t->strings[0]);
-    } else if (t) {
-      sb_put(b, t->data, t->data_bytes);
-    }
+    if (t && t->n_strings) put_string(w, t->strings[0]);
+    else if (t) put_data(w, t);
   }
 }
 
-static void put_value(StrBuf *b, const OnnxValue *v) {
+static void put_value(Writer *w, const OnnxValue *v) {
   if (v->kind == ONNX_TYPE_TENSOR) {
-    put_tensor(b, v->tensor);
+    put_tensor(w, v->tensor);
   } else if (v->kind == ONNX_TYPE_MAP) {
-    put_map(b, v);
+    put_map(w, v);
   } else {
-    put_number(b, v->n_items);
-    for (size_t i = 0; i < v->n_items; i++) put_value(b, &v->items[i]);
+    put_number(w, v->n_items);
+    for (size_t i = 0; i < v->n_items; i++) put_value(w, &v->items[i]);
   }
 }
 
@@ -180,28 +190,27 @@ static bool find_dim(Diags *d, const castnet_interface *m, const OnnxValue *cons
 }
 
 bool adapter_write_inputs(Arena *a, Diags *d, const char *path, const castnet_interface *m, const OnnxValue *const *values) {
-  StrBuf b = sb_new(a);
+  Writer w = {sb_new(a), m->big_endian != 0};
   for (size_t i = 0; i < m->n_dims; i++) {
     int64_t v = 0;
     if (!find_dim(d, m, values, i, &v)) return false;
-    put_number(&b, (uint64_t)v);
+    put_number(&w, (uint64_t)v);
   }
-  for (size_t i = 0; i < m->n_inputs; i++) put_value(&b, values[i]);
-  return file_write(a, d, path, sb_view(&b));
+  for (size_t i = 0; i < m->n_inputs; i++) put_value(&w, values[i]);
+  return file_write(a, d, path, sb_view(&w.b));
 }
 
 /* ---- outputs ---- */
 typedef struct Cursor {
   Arena *arena;
   const char *at, *end;
-  bool bad;
+  bool big_endian, bad;
 } Cursor;
 
 static uint64_t take(Cursor *c) {
   uint64_t v = 0;
   if ((size_t)(c->end - c->at) < sizeof v) c->bad = true;
-  else memcpy(&v, c->at, sizeof v);
-  c->at += c->bad ? 0 : sizeof v;
+  for (unsigned i = 0; i < 8 && !c->bad; i++) v |= (uint64_t)(unsigned char)*c->at++ << 8 * (c->big_endian ? 7 - i : i);
   return v;
 }
 
@@ -213,6 +222,14 @@ static Str take_bytes(Cursor *c, uint64_t n) {
   Str s = {c->at, (size_t)n};
   c->at += n;
   return s;
+}
+
+static const void *take_data(Cursor *c, DType t, size_t n) {
+  const Str s = take_bytes(c, n);
+  if (!c->big_endian || s.len != n) return s.ptr;
+  char *little = NEW_ARRAY(c->arena, char, n);
+  tensor_reverse(t, n, s.ptr, little);
+  return little;
 }
 
 static const OnnxTensor *take_tensor(Cursor *c, int dtype) {
@@ -234,7 +251,7 @@ static const OnnxTensor *take_tensor(Cursor *c, int dtype) {
     t->strings = strings;
     t->n_strings = t->n_elements;
   } else if (dtype_bytes(dtype_from_onnx(dtype), t->n_elements, &t->data_bytes)) {
-    t->data = take_bytes(c, t->data_bytes).ptr;
+    t->data = take_data(c, dtype_from_onnx(dtype), t->data_bytes);
   } else {
     c->bad = true;
   }
@@ -254,7 +271,8 @@ static void take_map(Cursor *c, const castnet_type *type, OnnxValue *ret) {
   ret->key_type = type->key;
   ret->n_keys = ret->n_items = keys->n_elements;
   ret->string_keys = keys->strings;
-  ret->keys = keys->strings ? NULL : arena_dup(c->arena, keys->data, keys->data_bytes);
+  const Tensor numbers = {.dtype = dtype_from_onnx(type->key), .n = keys->n_elements, .bytes = keys->data, .n_bytes = keys->data_bytes};
+  ret->keys = keys->strings ? NULL : tensor_host_elements(c->arena, &numbers);
   OnnxValue *items = NEW_ARRAY(c->arena, OnnxValue, ret->n_items);
   for (size_t i = 0; i < ret->n_items; i++) {
     OnnxTensor *t = NEW(c->arena, OnnxTensor);
@@ -306,7 +324,7 @@ bool adapter_read_outputs(Arena *a, const char *path, const castnet_interface *m
   Str file;
   *ret = (AdapterResult){0};
   if (!file_map(a, &none, path, &file)) return false;
-  Cursor c = {a, file.ptr, file.ptr + file.len, false};
+  Cursor c = {a, file.ptr, file.ptr + file.len, m->big_endian != 0, false};
   ret->status = (int)take(&c);
   uint64_t fault = take(&c);
   ret->fault_output = (size_t)take(&c);

@@ -41,6 +41,7 @@ bool builder_options(Cli *c, BuildOptions *ret) {
   ret->run_seconds = (double)seconds;
   if (c->command == CMD_check) words_push(c->arena, &ret->flags, "-O1"); /* most of the time goes into the C compiler */
   if (ret->sanitize) words_add(c->arena, &ret->flags, "-g -fsanitize=address,undefined -fno-sanitize-recover=all");
+  if (options_has(c, OPT_RUNNER)) words_add(c->arena, &ret->runner, options_last(c, OPT_RUNNER));
   for (size_t i = 0; i < c->uses.n; i++) {
     if (c->uses.data[i].id == OPT_CFLAGS) words_add(c->arena, &ret->flags, c->uses.data[i].value);
     if (c->uses.data[i].id == OPT_SOURCE) words_push(c->arena, &ret->sources, c->uses.data[i].value);
@@ -191,8 +192,11 @@ RunOutcome builder_run(Cli *c, Diags *d, const BuildOptions *o, Workdir *w, cons
   if (!adapter_write_inputs(a, d, in, m, inputs)) return RUN_FAILED;
   (void)unlink(out);
   const char *weights = m->weights_at_run_time ? workdir_file(a, w, arena_printf(a, "%s_weights.bin", m->prefix).ptr) : NULL;
-  const char *argv[] = {program, arena_printf(a, "%zu", k).ptr, in, out, weights, NULL};
-  Command cmd = {.argv = argv, .output = workdir_file(a, w, "run.log"), .seconds = o->run_seconds};
+  const char *const own[] = {program, arena_printf(a, "%zu", k).ptr, in, out, weights, NULL};
+  Words argv = {0};
+  add_all(a, &argv, &o->runner);
+  for (size_t i = 0; i < sizeof own / sizeof *own; i++) words_push(a, &argv, own[i]);
+  Command cmd = {.argv = argv.list.data, .output = workdir_file(a, w, "run.log"), .seconds = o->run_seconds};
   if (!commands_run(w, a, &cmd, 1, 1)) return RUN_INTERRUPTED;
   return judge_run(c, d, &cmd, out, m, ret);
 }

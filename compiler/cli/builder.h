@@ -10,6 +10,7 @@ typedef struct BuildOptions {
   Words cc;          /* the compiler and what stands with it in $CC */
   Words flags;       /* behind the target's */
   Words sources;     /* of the user */
+  Words runner;      /* what stands before the program when it is run */
   bool sanitize;
   size_t jobs;
   double run_seconds;

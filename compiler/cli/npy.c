@@ -118,7 +118,7 @@ bool npy_write(Arena *a, Diags *d, const char *path, const OnnxTensor *t) {
   sb_putc(&b, (char)(head.len & 0xff));
   sb_putc(&b, (char)(head.len >> 8));
   sb_str(&b, sb_view(&head));
-  const void *host = tensor_host_elements(a, &(Tensor){.dtype = type, .n = t->n_elements, .bytes = t->data, .n_bytes = t->data_bytes});
-  sb_put(&b, host, size * t->n_elements);
+  const Tensor data = {.dtype = type, .n = t->n_elements, .bytes = t->data, .n_bytes = t->data_bytes};
+  sb_put(&b, dtype_rows[type].bits < 8 ? tensor_host_elements(a, &data) : t->data, size * t->n_elements);
   return file_write(a, d, path, sb_view(&b));
 }

@@ -100,17 +100,20 @@ static bool host_is_little(void) {
   return low == 1;
 }
 
-/* Whole-byte elements between little-endian and host order: the same bytes on a little-endian host, else reversed. A
- * complex number is two parts. */
+void tensor_reverse(DType t, size_t n_bytes, const void *in, void *out) {
+  const unsigned char *from = in;
+  unsigned char *to = out;
+  size_t size = dtype_rows[t].bits < 8 ? 1 : dtype_rows[t].bits / 8;
+  if (dtype_rows[t].kind == KIND_C) size /= 2;
+  for (size_t i = 0; i < n_bytes; i += size)
+    for (size_t k = 0; k < size; k++) to[i + k] = from[i + size - 1 - k];
+}
+
+/* Whole-byte elements between little-endian and host order. */
 static void swap_elements(DType t, size_t n, const unsigned char *in, unsigned char *out) {
-  size_t size = dtype_rows[t].bits / 8, parts = dtype_rows[t].kind == KIND_C ? 2 : 1;
-  if (host_is_little() || size == 1) {
-    if (n) memcpy(out, in, n * size);
-    return;
-  }
-  size /= parts;
-  for (size_t i = 0; i < n * parts; i++)
-    for (size_t k = 0; k < size; k++) out[i * size + k] = in[i * size + size - 1 - k];
+  size_t n_bytes = n * (dtype_rows[t].bits / 8);
+  if (!host_is_little()) tensor_reverse(t, n_bytes, in, out);
+  else if (n) memcpy(out, in, n_bytes);
 }
 
 const void *tensor_host_elements(Arena *a, const Tensor *t) {

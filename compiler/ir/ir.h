@@ -217,6 +217,8 @@ bool ir_require_eq(Ir *ir, const Dim *a, const Dim *b);
 const void *tensor_host_elements(Arena *a, const Tensor *t);
 /* The reverse: host elements as constant content. */
 const Tensor *tensor_from_host(Arena *a, DType t, size_t n, const void *elements);
+/* The bytes of each number of a tensor's content in the other order (a complex one is two numbers; packed ones stay). */
+void tensor_reverse(DType t, size_t n_bytes, const void *in, void *out);
 
 Type type_tensor(Ir *ir, DType t, uint32_t rank, const Dim *const *dims); /* copies dims */
 bool type_same(const Type *a, const Type *b);

@@ -38,9 +38,7 @@ class Suite:
         self.options = options
         self.castnet = harness.castnet_path(options.castnet)
         self.random = {name: outputs.split() for name, outputs in harness.read_list(RANDOM).items()}
-        self.common = ["--cc", options.cc, "--json", "--timeout", max(1, options.timeout // 3)]  # of the generated code
-        if options.target:
-            self.common += ["--target", options.target]
+        self.common = [*harness.machine_options(options), "--json", "--timeout", max(1, options.timeout // 3)]  # of one run
         if options.sanitize:
             if not harness.supports(self.castnet, "check", "--sanitize"):
                 print("  note: this castnet builds generated code without sanitizers (no check --sanitize)")
@@ -161,8 +159,7 @@ def parse():
     parser.add_argument("--castnet", required=True)
     parser.add_argument("--cases", required=True, type=Path, help="folder written by make_cases.py")
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--cc", default="gcc", help="the C compiler for generated code")
-    parser.add_argument("--target")
+    harness.add_machine_options(parser)
     parser.add_argument("--filter", action="append", help="only names like this (kind/name or name; commas separate)")
     parser.add_argument("--every", type=int, default=1, help="only every N-th case: a fixed shard (without --filter)")
     parser.add_argument("--offset", type=int, default=0, help="first case of the shard")
@@ -177,6 +174,8 @@ def parse():
 
 def main():
     options = parse()
+    if harness.is_missing(options):
+        return harness.totals(0, 0, 1)
     suite = Suite(options)
     cases = select_cases(options)
     begin = time.monotonic()

@@ -1,4 +1,4 @@
-/* Which features of targets/*.def this CPU has: machines whose targets ask for none. */
+/* Which features of the target descriptions this CPU has: machines whose targets ask for none. */
 #include "cpu.h"
 
 int cpu_has(const char *feature, size_t n) {

@@ -1,4 +1,4 @@
-/* Which features of targets/*.def this CPU has: x86. */
+/* Which features of the target descriptions this CPU has: x86. */
 #include "cpu.h"
 
 #include <string.h>

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -183,6 +184,33 @@ def class_table(classes):
     """Print how many cases ended in each class."""
     counts = Counter(classes)
     table([(counts[c], c, text) for c, text in CLASS_TEXT.items() if counts[c]], ("cases", "class", "meaning"))
+
+
+def add_machine_options(parser):
+    """How generated code is built and run: for this machine, or for another one."""
+    parser.add_argument("--cc", default="gcc", help="the C compiler for generated code")
+    parser.add_argument("--target")
+    parser.add_argument("--cflags", help="more flags for the C compiler")
+    parser.add_argument("--runner", help="what runs a program of another machine: 'qemu-aarch64 -L /usr/aarch64-linux-gnu'")
+    parser.add_argument("--skip-missing", action="store_true", help="nothing is wrong where --cc or --runner is not installed")
+
+
+def machine_options(options):
+    """The same for castnet check."""
+    words = ["--cc", options.cc]
+    for name in ("target", "cflags", "runner"):
+        value = getattr(options, name)
+        words += [f"--{name}={value}"] if value else []
+    return words
+
+
+def is_missing(options):
+    """Whether the run is to be skipped, said so."""
+    tools = [shlex.split(text)[0] for text in (options.cc, options.runner) if text]
+    missing = [tool for tool in tools if not shutil.which(tool)]
+    if missing and options.skip_missing:
+        print(f"skipped, not installed: {' '.join(missing)}")
+    return bool(missing) and options.skip_missing
 
 
 def rerun_line(*extra, without=("--filter", "--update", "--allow-growth")):

@@ -80,7 +80,7 @@ class Runner:
     def __init__(self, options):
         self.options = options
         self.castnet = harness.castnet_path(options.castnet)
-        self.common = ["--cc", options.cc, "--json"] + (["--target", options.target] if options.target else [])
+        self.common = [*harness.machine_options(options), "--json", "--timeout", options.run_timeout]
 
     def check(self, model):
         """(class, reason, last JSON object) over all calls of a model; the first that does not pass decides."""
@@ -112,8 +112,8 @@ def parse():
     parser.add_argument("--castnet", required=True)
     parser.add_argument("--models", type=Path, default=HERE.parents[2] / "shared" / "models")
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--cc", default="gcc", help="the C compiler for generated code")
-    parser.add_argument("--target")
+    harness.add_machine_options(parser)
+    parser.add_argument("--run-timeout", type=int, default=60, help="seconds a run of generated code")
     parser.add_argument("--filter", action="append", help="only models named like this")
     parser.add_argument("--timeout", type=float, default=600, help="seconds a call")
     parser.add_argument("--results", type=Path, help="write {model: {class, reason}} here as JSON")
@@ -123,6 +123,8 @@ def parse():
 
 def main():
     options = parse()
+    if harness.is_missing(options):
+        return harness.totals(0, 0, 1)
     if not (options.models / "models.json").exists():
         print(f"no recorded models at {os.path.relpath(options.models)}: nothing checked (--models DIR)")
         return harness.totals(0, 0, 1)
