@@ -1,17 +1,17 @@
 #include "backend/bundle.h"
-#include "backend/frame.h"
+#include "backend/language.h"
 #include "backend/template.h"
 
 #include <inttypes.h>
 
 Str backend_c_name(Arena *a, Str name) { return names_identifier(a, name, "model"); }
 
-size_t backend_file_names(Arena *a, Str name, WeightsMode weights, Str ret[BACKEND_MAX_FILES]) {
+size_t backend_file_names(Arena *a, Str name, const Target *t, WeightsMode weights, Str ret[BACKEND_MAX_FILES]) {
   Str n = backend_c_name(a, name);
   size_t k = 0;
   if (weights != WEIGHTS_BIN) ret[k++] = arena_printf(a, "%.*s_weights.c", STR_ARG(n));
   if (weights != WEIGHTS_C) ret[k++] = arena_printf(a, "%.*s_weights.bin", STR_ARG(n));
-  ret[k++] = arena_printf(a, "%.*s.c", STR_ARG(n));
+  ret[k++] = arena_printf(a, "%.*s%s", STR_ARG(n), language_of(t)->suffix);
   ret[k++] = arena_printf(a, "%.*s.h", STR_ARG(n));
   return k;
 }
@@ -49,10 +49,10 @@ static Str headers_text(Arena *a, const Bundle *bundle) {
   return sb_view(&b);
 }
 
-static Str bundle_text(Arena *a, const Bundle *bundle) {
-  StrBuf b = sb_new(a);
+static Str bundle_text(const Frame *f, const Bundle *bundle) {
+  StrBuf b = sb_new(f->arena);
   for (size_t i = 0; i < bundle->chunks.n; i++) {
-    sb_puts(&b, bundle->chunks.data[i]->text);
+    f->lang->item(&b, bundle->chunks.data[i]->text);
     sb_puts(&b, "\n\n");
   }
   return sb_view(&b);
@@ -72,32 +72,9 @@ static Str detect_text(Frame *f) {
   return t->isa_level ? arena_printf(f->arena, "%s()", t->isa_detect) : STR("1");
 }
 
-/* What N.c knows of the weights, as macros so that nothing else in it changes with their values. */
-static Str weights_text(Frame *f) {
-  StrBuf b = sb_new(f->arena);
-  int n = (int)f->name.len;
-  const char *s = f->name.ptr;
-  if (f->weights.n == 0) return STR("");
-  if (f->opt->weights == WEIGHTS_BIN) {
-    sb_printf(&b, "#define %.*s_CODE_HIGH UINT64_C(0x%016" PRIx64 ")\n", n, s, f->code_hash.hi);
-    sb_printf(&b, "#define %.*s_CODE_LOW UINT64_C(0x%016" PRIx64 ")\n", n, s, f->code_hash.lo);
-    return sb_view(&b);
-  }
-  if (frame_weights_in_c(f)) {
-    sb_str(&b, weights_union(f));
-    sb_printf(&b, "extern const union %.*s_weights %.*s_weights_%016" PRIx64 ";\n", n, s, n, s, f->set_id);
-    sb_printf(&b, "#define %.*s_WEIGHTS %.*s_weights_%016" PRIx64 ".u8\n", n, s, n, s, f->set_id);
-    return sb_view(&b);
-  }
-  sb_printf(&b, "extern const unsigned char %.*s_weights_%016" PRIx64 "[];\n", n, s, f->set_id);
-  sb_printf(&b, "#define %.*s_WEIGHTS %.*s_weights_%016" PRIx64 "\n", n, s, n, s, f->set_id);
-  sb_printf(&b, "#define %.*s_SET UINT64_C(0x%016" PRIx64 ")\n", n, s, f->set_id);
-  return sb_view(&b);
-}
-
 /* Sections of N.h and N.c. */
 typedef struct Texts {
-  Str head, header, headers, runtime, strings, steps, workspace_size, body, detect;
+  Str head, header, headers, runtime, strings, steps, workspace_size, body, detect, init;
 } Texts;
 
 typedef struct Undecided {
@@ -127,26 +104,27 @@ static bool check_decided(EmitCtx *c, Str body) {
 }
 
 static bool make_texts(Frame *f, EmitCtx *c, Texts *t) {
-  StrBuf header = sb_new(f->arena), size = sb_new(f->arena), strings = sb_new(f->arena), body = sb_new(f->arena);
+  StrBuf header = sb_new(f->arena), size = sb_new(f->arena), strings = sb_new(f->arena), body = sb_new(f->arena), init = sb_new(f->arena);
   header_print(f, &header);
   run_workspace_size(f, &size);
   run_strings(f, &strings);
   run_body(f, c, &body);
+  if (f->lang->init) f->lang->init(f, &init);
   *t = (Texts){.header = sb_view(&header), .workspace_size = sb_view(&size), .strings = sb_view(&strings),
-               .body = sb_view(&body), .steps = sb_view(&c->functions), .detect = detect_text(f)};
+               .body = sb_view(&body), .steps = sb_view(&c->functions), .detect = detect_text(f), .init = sb_view(&init)};
   Bundle bundle = {0};
-  const Str texts[] = {t->workspace_size, t->body, t->steps, t->detect};
+  const Str texts[] = {t->workspace_size, t->body, t->steps, t->detect, t->init};
   if (!check_decided(c, t->body)) return false;
   if (!close_bundle(f, c, texts, sizeof texts / sizeof *texts, &bundle)) return false;
   t->headers = headers_text(f->arena, &bundle);
-  t->runtime = bundle_text(f->arena, &bundle);
+  t->runtime = bundle_text(f, &bundle);
   t->head = head_text(f);
   return true;
 }
 
 /* The code's hash leaves out what says nothing of it: comments on top and the weights' values. The set's id takes all. */
 static void make_hashes(Frame *f, const Texts *t) {
-  const Str code[] = {t->headers, t->runtime, t->strings, t->steps, t->workspace_size, t->body, t->detect};
+  const Str code[] = {t->headers, t->runtime, t->strings, t->steps, t->workspace_size, t->body, t->detect, t->init};
   HashState *h = hash128_new(f->arena);
   for (size_t i = 0; i < sizeof code / sizeof *code; i++) hash128_add(h, code[i].ptr, code[i].len);
   f->code_hash = hash128_end(h);
@@ -179,6 +157,8 @@ static bool add_file(Frame *f, FileSet *ret, const char *suffix, const char *ske
 }
 
 static bool make_files(Frame *f, const Texts *t, FileSet *ret) {
+  StrBuf weights = sb_new(f->arena);
+  f->lang->weights(f, &weights);
   const TemplateValue values[] = {
       {"name", f->name},
       {"version", STR(CASTNET_VERSION)},
@@ -188,19 +168,20 @@ static bool make_files(Frame *f, const Texts *t, FileSet *ret) {
       {"header", t->header},
       {"headers", t->headers},
       {"runtime", t->runtime},
-      {"weights", weights_text(f)},
+      {"weights", sb_view(&weights)},
       {"strings", t->strings},
       {"steps", t->steps},
       {"workspace_size", t->workspace_size},
       {"body", t->body},
       {"detect", t->detect},
+      {"init", t->init},
   };
   const size_t n = sizeof values / sizeof *values;
-  return weights_files(f, ret) && add_file(f, ret, ".c", "model.c.in", values, n) &&
+  return weights_files(f, ret) && add_file(f, ret, f->lang->suffix, f->lang->skeleton, values, n) &&
          add_file(f, ret, ".h", "model.h.in", values, n);
 }
 
-bool backend_c(Arena *a, Diags *d, const Program *p, const BackendOptions *opt, FileSet *ret) {
+bool backend_print(Arena *a, Diags *d, const Program *p, const BackendOptions *opt, FileSet *ret) {
   Frame *f = NEW(a, Frame); /* the writers of large files need it until they are written */
   if (!frame_init(f, a, d, p, opt)) return false;
   EmitCtx *c = emit_new(f);

@@ -1,4 +1,4 @@
-/* The C backend: a planned program to the fixed set of files (docs/GENERATED_API.md). */
+/* The backend: a planned program to the fixed set of files (docs/GENERATED_API.md), in the language of the target. */
 #ifndef CASTNET_BACKEND_H
 #define CASTNET_BACKEND_H
 
@@ -26,13 +26,13 @@ typedef struct BackendOptions {
   Str model_comment;  /* one line about the model (graph and producer name); may be empty */
 } BackendOptions;
 
-/* Fills ret with N.h, N.c and the weights' files. False after a diagnostic. */
-bool backend_c(Arena *a, Diags *d, const Program *p, const BackendOptions *opt, FileSet *ret);
+/* Fills ret with N.h, N.c (or what the language calls it) and the weights' files. False after a diagnostic. */
+bool backend_print(Arena *a, Diags *d, const Program *p, const BackendOptions *opt, FileSet *ret);
 
 /* The names of the files that a compile writes, in a fixed order, N.h last: known before the model is read.
  * Returns their number. */
 enum { BACKEND_MAX_FILES = 4 };
-size_t backend_file_names(Arena *a, Str name, WeightsMode weights, Str ret[BACKEND_MAX_FILES]);
+size_t backend_file_names(Arena *a, Str name, const Target *t, WeightsMode weights, Str ret[BACKEND_MAX_FILES]);
 /* The C identifier that `name` becomes. */
 Str backend_c_name(Arena *a, Str name);
 

@@ -1,5 +1,5 @@
 #include "backend/dims_c.h"
-#include "backend/frame.h"
+#include "backend/language.h"
 
 #include <inttypes.h>
 
@@ -64,7 +64,8 @@ EmitCtx *emit_new(Frame *f) {
                  .functions = sb_new(f->arena), .calls = sb_new(f->arena), .indent = 2, .symbols = f->locals,
                  .buffers = NEW_ARRAY(f->arena, EmitBuffer, f->program->buffers.n), .step_names = names_scope(f->arena),
                  .decided = NEW_ARRAY(f->arena, bool, f->program->dims->symbols.n),
-                 .checked = NEW_ARRAY(f->arena, bool, f->program->ir->n_checks), .shared = map_new(f->arena), .needs = map_new(f->arena)};
+                 .checked = NEW_ARRAY(f->arena, bool, f->program->ir->n_checks), .shared = map_new(f->arena), .needs = map_new(f->arena),
+                 .bad_index = f->lang->bad_index};
   for (uint32_t i = 0; i < f->program->buffers.n; i++) init_buffer(c, i);
   return c;
 }

@@ -50,6 +50,7 @@ typedef struct EmitCtx {
   bool *checked;          /* [ir->n_checks] printed behind the step that decided the last symbol of it */
   Map shared;             /* text of a step function -> its name */
   Map needs;              /* roots named by emit_need */
+  const char *bad_index;  /* statement where an index is out of range */
 } EmitCtx;
 
 /* ---- dimensions ---- */

@@ -225,7 +225,7 @@ static void print_indirect(ExprPrinter *p, StrBuf *b, const Access *a, unsigned 
     const IndirectTerm *t = &a->indirect[k];
     sb_printf(b, "%*sconst int64_t k%u_%u = cn_index(%.*s, ", (int)indent, "", a->tensor, t->node, STR_ARG(p->text[t->node]));
     emit_dim(p->c, b, t->bound);
-    sb_printf(b, ");\n%*sif (k%u_%u < 0) return CASTNET_ERR_INDEX;\n", (int)indent, "", a->tensor, t->node);
+    sb_printf(b, ");\n%*sif (k%u_%u < 0) %s\n", (int)indent, "", a->tensor, t->node, p->c->bad_index);
     p->may_fail = true;
   }
 }

@@ -2,6 +2,7 @@
  * reduction over strips of an outer axis; a scan or scatter, in order. */
 #include "backend/emit_expr.h"
 #include "backend/emit_steps.h"
+#include "backend/language.h"
 
 enum { LANES = 16, STRIP = 64, BLOCK = 2048 };
 
@@ -343,7 +344,7 @@ void emit_params_text(EmitParams *ps, const uint32_t *out, uint32_t n_out, StrBu
   for (uint32_t i = 0; i < n_out; i++)
     for (uint32_t k = 0; k < ps->tensors.n && out[i] != NO_TENSOR; k++)
       shared = shared || storage_of(c->program, ps->tensors.data[k]) == storage_of(c->program, out[i]);
-  const char *restrict_word = shared ? "" : "restrict ";
+  const char *restrict_word = shared ? "" : c->frame->lang->restrict_word;
   for (uint32_t k = 0; k < ps->tensors.n; k++) {
     sb_printf(params, "%sconst %s *%sx%u", first ? "" : ", ", emit_ctype(c, ps->tensors.data[k]), restrict_word, k);
     if (!first) sb_puts(args, ", ");

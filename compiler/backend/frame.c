@@ -1,6 +1,7 @@
 #include "backend/frame.h"
 
 #include "backend/dims_c.h"
+#include "backend/language.h"
 
 /* N_run's own parameters and locals, and words that step functions use. */
 static const char *const reserved_locals[] = {"in", "out", "ws", "ws_size", "env", "need", "bad", "room", "dims", "ret", "error"};
@@ -94,6 +95,7 @@ static void place_outputs(Frame *f) {
     f->placed[b] = round_up(p->dims, f->arena_bytes, WEIGHTS_ALIGN);
     f->arena_bytes = dim_add(p->dims, f->placed[b], buffer_bytes(p->dims, &p->buffers.data[b]));
   }
+  f->arena_bytes = dim_addc(p->dims, f->arena_bytes, (int64_t)f->lang->head);
 }
 
 /* The bound of a size that data decide may say no more than that an integer has 32 bits. */
@@ -122,7 +124,7 @@ static bool check_program(const Frame *f) {
 }
 
 bool frame_init(Frame *f, Arena *a, Diags *d, const Program *p, const BackendOptions *opt) {
-  *f = (Frame){.arena = a, .diags = d, .program = p, .opt = opt, .name = backend_c_name(a, opt->name), .exact = true,
+  *f = (Frame){.arena = a, .diags = d, .program = p, .opt = opt, .lang = language_of(opt->target), .name = backend_c_name(a, opt->name), .exact = true,
                .weights_end = WEIGHTS_HEADER, .weights_size = WEIGHTS_HEADER, .weights_by_hash = map_new(a), .offsets = map_new(a)};
   init_inputs(f);
   init_outputs(f);

@@ -27,6 +27,7 @@ typedef struct Frame {
   Diags *diags;
   const Program *program;
   const BackendOptions *opt;
+  const struct Language *lang; /* backend/language.h */
   Str name;
   IoField *in, *out;
   size_t n_in, n_out;

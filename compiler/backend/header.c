@@ -1,5 +1,5 @@
 #include "backend/dims_c.h"
-#include "backend/frame.h"
+#include "backend/language.h"
 
 #include <inttypes.h>
 
@@ -74,6 +74,7 @@ static void print_functions(Frame *f, StrBuf *b) {
              " * outputs for each call that runs at the same time. */\n");
   sb_printf(b, "int %.*s_run(const %.*s_inputs *in, %.*s_outputs *out, void *ws, size_t ws_size, const castnet_env *env);\n",
             n, s, n, s, n, s);
+  if (f->lang->header) f->lang->header(f, b);
 }
 
 void header_print(Frame *f, StrBuf *b) {

@@ -1,5 +1,5 @@
 #include "backend/dims_c.h"
-#include "backend/frame.h"
+#include "backend/language.h"
 
 #include <inttypes.h>
 
@@ -172,24 +172,6 @@ static Wanted find_wanted(Frame *f, const EmitCtx *c, Str results) {
   return w;
 }
 
-static void print_weights_checks(const Frame *f, StrBuf *b) {
-  if (!frame_weights_checked(f)) return;
-  int n = (int)f->name.len;
-  const char *name = f->name.ptr;
-  if (f->opt->weights == WEIGHTS_BIN)
-    sb_printf(b, "  const int error = cn_weights_check(e.weights, e.weights_size, %zu, %.*s_CODE_HIGH, %.*s_CODE_LOW);\n",
-              f->weights_size, n, name, n, name);
-  else
-    sb_printf(b, "  const int error = cn_weights_check_set(%.*s_WEIGHTS, %.*s_SET);\n", n, name, n, name);
-  sb_puts(b, "  if (error != CASTNET_OK) return error;\n");
-}
-
-static void print_isa_check(const Frame *f, StrBuf *b) {
-  const Target *t = f->opt->target;
-  if (t->isa_level == 0) return;
-  sb_printf(b, "  if ((e.isa != 0 ? e.isa : %s()) < %" PRIu32 ") return CASTNET_ERR_ISA; /* %s */\n", t->isa_detect, t->isa_level, t->name);
-}
-
 static void print_output_dims(Frame *f, StrBuf *b, const IoField *o) {
   for (uint32_t k = 0; k < o->type.rank; k++) {
     sb_printf(b, "  out->%.*s.dims[%u] = ", STR_ARG(o->name), k);
@@ -264,12 +246,15 @@ static void print_offsets(Frame *f, const Wanted *want, StrBuf *b) {
 }
 
 static void print_places(Frame *f, const Wanted *want, StrBuf *b) {
-  if (is_wanted(want, "m")) sb_puts(b, "  unsigned char *const m = (unsigned char *)ws;\n");
-  else if (dim_is(f->arena_bytes, 0)) sb_puts(b, "  (void)ws;\n  (void)ws_size;\n");
-  if (is_wanted(want, "w")) {
-    if (f->opt->weights == WEIGHTS_BIN) sb_puts(b, "  const unsigned char *const w = (const unsigned char *)e.weights;\n");
-    else sb_printf(b, "  const unsigned char *const w = %.*s_WEIGHTS;\n", STR_ARG(f->name));
+  if (is_wanted(want, "m")) {
+    sb_puts(b, "  unsigned char *const m = (unsigned char *)ws");
+    if (f->lang->head) sb_printf(b, " + %zu", f->lang->head);
+    sb_puts(b, ";\n");
+  } else if (dim_is(f->arena_bytes, 0)) {
+    sb_puts(b, "  (void)ws;\n  (void)ws_size;\n");
   }
+  if (is_wanted(want, "w")) f->lang->run_weights(f, b);
+  if (f->lang->run_places) f->lang->run_places(f, b);
   print_offsets(f, want, b);
 }
 
@@ -298,8 +283,7 @@ void run_body(Frame *f, const EmitCtx *c, StrBuf *b) {
   const Wanted want = find_wanted(f, c, sb_view(&results));
   sb_puts(b, "  castnet_env e;\n  cn_env_read(&e, env);\n");
   if (!f->has_dims && !is_wanted(&want, "in")) sb_puts(b, "  (void)in;\n");
-  print_isa_check(f, b);
-  print_weights_checks(f, b);
+  f->lang->run_head(f, b);
   print_need(f, b);
   print_locals(f, b, "in->dim.", want.symbols);
   print_data_symbols(f, b, want.symbols);

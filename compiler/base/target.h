@@ -23,8 +23,9 @@ typedef struct Target {
   const char *cflags;     /* what generated code is to be built with */
   uint32_t isa_level;     /* what castnet_env.isa must reach; 0: every machine that the code compiles for */
   const char *isa_detect; /* runtime-lite function `uint32_t f(void)` that returns this machine's level; "": none */
-  const TargetTile *tiles;
+  const TargetTile *tiles; /* none: kernels take their operands as they are, and no scratch */
   size_t n_tiles;
+  const char *language; /* what it is printed in: compiler/backend/language.c */
 } Target;
 
 extern const Target *const targets[]; /* NULL-terminated; a fallback before those that fall back on it */
