@@ -5,6 +5,9 @@
 
 #include "castnet_abi.h"
 
+#include "ops/boxes.h"
+#include "ops/order.h"
+#include "ops/random.h"
 #include "ops/trees.h"
 
 #endif

@@ -30,16 +30,19 @@ static const char *verdict(const Check *k) {
 
 /* ---- for people ---- */
 static void print_set(StrBuf *b, const SetReport *s) {
-  size_t n_bad = 0;
+  size_t n_bad = 0, n_random = 0;
   double most = 0;
   for (size_t i = 0; i < s->n_outputs; i++) {
     n_bad += !s->outputs[i].comparison.ok;
+    n_random += s->outputs[i].comparison.random;
     if (s->outputs[i].comparison.max_abs > most) most = s->outputs[i].comparison.max_abs;
   }
   sb_puts(b, n_bad ? "differs: " : "agrees:  ");
   if (s->dir) sb_escaped(b, str_c(s->dir), 1000);
   else sb_puts(b, "made inputs");
-  sb_printf(b, " (%zu output%s, greatest difference %.3g)\n", s->n_outputs, s->n_outputs == 1 ? "" : "s", most);
+  sb_printf(b, " (%zu output%s, ", s->n_outputs, s->n_outputs == 1 ? "" : "s");
+  if (n_random) sb_printf(b, "%zu random: only type and shape compared, ", n_random);
+  sb_printf(b, "greatest difference %.3g)\n", most);
 }
 
 void check_print(const Cli *c, const Check *k) {
@@ -105,6 +108,7 @@ static json_t *sets(const Cli *c, const Check *k) {
       json_object_set_new(o, "max_rel", number(r->max_rel));
       json_object_set_new(o, "n", json_integer((json_int_t)r->n));
       json_object_set_new(o, "n_bad", json_integer((json_int_t)r->n_bad));
+      json_object_set_new(o, "random", json_boolean(r->random));
       json_object_set_new(o, "ok", json_boolean(r->ok));
       json_array_append_new(outputs, o);
     }

@@ -186,6 +186,6 @@ static void compare_any(Compare *c, const OnnxValue *got, const OnnxValue *want)
 }
 
 void compare_values(Arena *a, Diags *d, const OnnxValue *got, const OnnxValue *want, const Tolerance *t, Comparison *ret) {
-  *ret = (Comparison){.ok = true};
+  *ret = (Comparison){.ok = true, .random = t->random};
   compare_any(&(Compare){a, d, t, ret}, got, want);
 }

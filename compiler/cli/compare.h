@@ -12,7 +12,7 @@ typedef struct Tolerance {
 } Tolerance;
 
 typedef struct Comparison {
-  bool ok;
+  bool ok, random;         /* random: only type and shape were looked at */
   double max_abs, max_rel; /* of the floats that differ at all; infinite where one is not finite */
   size_t n, n_bad;
   Str why;                 /* what differs, one line; empty when ok */

@@ -136,7 +136,7 @@ typedef struct RecurrentAttr {
   float clip; /* 0: none */
   const RecurrentAct *acts; /* [directions][activations of the cell] */
 } RecurrentAttr;
-/* A runtime function of one ABI (castnet_tensor in and out): a row of ops/extern.def, or a user's custom operator. */
+/* A runtime function of one ABI (castnet_tensor in and out): a row of ops.def, or a user's custom operator. */
 typedef enum ExternAttrKind { EXTERN_INT, EXTERN_FLOAT, EXTERN_STRING, EXTERN_INTS, EXTERN_FLOATS, EXTERN_STRINGS } ExternAttrKind;
 typedef struct ExternAttrValue {
   Str name;

@@ -220,6 +220,7 @@ Program *lower_graph(Arena *a, Ir *ir, const LowerOptions *opt) {
   p->dims = ir->dims;
   Lower l = {.a = a, .ir = ir, .p = p, .opt = opt};
   l.slots = NEW_ARRAY(a, Slot, ir->n_values);
+  l.decided = NEW_ARRAY(a, bool, ir->dims->symbols.n);
   for (uint32_t i = 0; i < ir->n_values; i++) l.slots[i].output = -1;
   if (!all_tensors(&l, ir->main)) return NULL;
   count_uses(&l, ir->main);

@@ -295,11 +295,12 @@ bool lower_extern(Lower *l, const Node *n) {
     out[k] = n->out[k] ? lower_result(l, n->out[k]) : NO_TENSOR;
     for (uint32_t a = 0; n->out[k] && a < n->out[k]->type.rank; a++) {
       const Dim *d = n->out[k]->type.dims[a];
-      if (d->kind == DIM_SYMBOL && d->symbol.origin == DIM_FROM_DATA) vec_push(l->a, defs, ((SymbolDef){d, k, a}));
+      if (d->kind == DIM_SYMBOL && d->symbol.origin == DIM_FROM_DATA && !l->decided[d->symbol.index]) vec_push(l->a, defs, ((SymbolDef){d, k, a}));
     }
   }
   s->defs = defs.data;
   s->n_defs = (uint32_t)defs.n;
+  for (size_t i = 0; i < defs.n; i++) l->decided[defs.data[i].symbol->symbol.index] = true;
   (void)lower_step(l, STEP_EXTERN, in, n->n_in, out, n->n_out, s, s->attr.scratch, n->src);
   return true;
 }
@@ -311,6 +312,7 @@ bool lower_symbols(Lower *l, const Node *n) {
   *s = (SymbolsStep){((const SymbolsAttr *)n->attr)->symbols, (size_t)count};
   uint32_t *in = NEW_ARRAY(l->a, uint32_t, 1);
   in[0] = lower_dense(l, n->in[0], n->src);
+  for (int64_t k = 0; k < count; k++) l->decided[s->symbols[k]->symbol.index] = true;
   (void)lower_step(l, STEP_SYMBOLS, in, 1, NULL, 0, s, NULL, n->src);
   return true;
 }

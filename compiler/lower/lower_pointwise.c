@@ -138,11 +138,21 @@ bool lower_reshape(Lower *l, const Node *n) {
   return true;
 }
 
+/* Element i of a tensor with constant dimensions, as a window of the same rank. */
+static uint32_t element_window(Lower *l, uint32_t tensor, const Type *t, int64_t i) {
+  const Dim *at[MAX_RANK], **ones = NEW_ARRAY(l->a, const Dim *, t->rank);
+  for (uint32_t a = t->rank; a-- > 0; i /= t->dims[a]->value) {
+    at[a] = dim_const(l->p->dims, i % t->dims[a]->value);
+    ones[a] = l->p->dims->one;
+  }
+  return lower_subtensor(l, tensor, at, ones);
+}
+
 bool lower_dims(Lower *l, const Node *n) {
   const DimsAttr *attr = n->attr;
   const Value *out = n->out[0];
   int64_t count = 1;
-  if (out->type.rank) (void)dim_is_const(out->type.dims[0], &count);
+  (void)dim_is_const(type_count(l->ir, &out->type), &count);
   Virt v = {.rank = out->type.rank};
   if (count == 1) {
     uint32_t x = expr_dim(l->a, &v.expr, attr->content[0]);
@@ -152,11 +162,11 @@ bool lower_dims(Lower *l, const Node *n) {
   }
   uint32_t t = lower_result(l, out);
   for (int64_t i = 0; i < count; i++) {
-    const Dim *at = dim_const(l->p->dims, i), *one = l->p->dims->one;
-    Virt e = {.rank = 1};
+    const uint32_t place = element_window(l, t, &out->type, i);
+    Virt e = {.rank = out->type.rank};
     uint32_t x = expr_dim(l->a, &e.expr, attr->content[i]);
     expr_set_result(l->a, &e.expr, expr_cast(l->a, &e.expr, out->type.dtype, true, x));
-    lower_store(l, &e, 1, arena_dup(l->a, &one, sizeof one), lower_subtensor(l, t, &at, &one), n->src);
+    lower_store(l, &e, out->type.rank, l->p->tensors.data[place].dims, place, n->src);
   }
   return true;
 }

@@ -17,6 +17,7 @@ typedef struct Lower {
   Program *p;
   const LowerOptions *opt;
   Slot *slots;         /* by value id */
+  bool *decided;        /* by symbol: a step makes it */
   VEC(int32_t) step_of; /* by tensor: the step that writes it, or -1 */
   bool failed;
 } Lower;

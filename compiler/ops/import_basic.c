@@ -219,11 +219,3 @@ bool import_shape(OpContext *c) {
 bool import_size(OpContext *c) { return give(c, build_dim_scalar(&c->b, type_count(c->b.ir, &c->in[0]->type))); }
 
 /* Inference: the data as it is, a mask of ones. */
-bool import_dropout(OpContext *c) {
-  const int64_t *training = NULL;
-  size_t n = 0;
-  if (c->in[1] && !dim_is(type_count(c->b.ir, &c->in[1]->type), 1)) return op_fail(c, DIAG_E0402, "the ratio is no scalar");
-  if (c->in[2] && (!build_const_ints(&c->b, c->in[2], &training, &n) || n != 1 || training[0])) return op_unsupported(c, "dropout in training mode");
-  if (c->n_out > 1) c->out[1] = build_expand(&c->b, build_scalar_i(&c->b, DT_b1, 1), op_rank(c, 0), c->in[0]->type.dims);
-  return give(c, c->in[0]);
-}

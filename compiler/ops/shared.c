@@ -84,6 +84,25 @@ Value *op_unflagged(OpContext *c, Value *v, Value *flags, uint32_t rank, uint32_
   return build_slice(b, all, 0, op_dims(c)->zero, bd_const(b, n), op_dims(c)->one);
 }
 
+/* ---- routines ---- */
+static bool call_routine(OpContext *c, ExternAttr e, Value *const *in, size_t n_in, const RoutineInt *attrs, const Type *types, size_t n_out, Value **ret) {
+  ExternAttrValue *values = NEW_ARRAY(op_arena(c), ExternAttrValue, e.n_attrs);
+  for (size_t i = 0; i < e.n_attrs; i++)
+    values[i] = (ExternAttrValue){.name = str_c(attrs[i].name), .kind = EXTERN_INT, .n = 1, .i = attrs[i].v};
+  e.attrs = values;
+  return build_extern(&c->b, e, in, n_in, types, n_out, ret);
+}
+
+bool op_routine(OpContext *c, const char *symbol, Value *const *in, size_t n_in, const RoutineInt *attrs, size_t n_attrs, const Dim *scratch,
+                const Type *types, size_t n_out, Value **ret) {
+  return call_routine(c, (ExternAttr){.symbol = str_c(symbol), .n_attrs = n_attrs, .scratch = scratch}, in, n_in, attrs, types, n_out, ret);
+}
+
+bool op_routine_random(OpContext *c, const char *symbol, Value *const *in, size_t n_in, const RoutineInt *attrs, size_t n_attrs,
+                       const Dim *scratch, const Type *types, size_t n_out, Value **ret) {
+  return call_routine(c, (ExternAttr){.symbol = str_c(symbol), .random = true, .n_attrs = n_attrs, .scratch = scratch}, in, n_in, attrs, types, n_out, ret);
+}
+
 /* ---- windows ---- */
 static bool window_ints(OpContext *c, const char *name, uint32_t n, int64_t min, int64_t absent, int64_t *ret) {
   size_t count;

@@ -43,6 +43,14 @@ Value *op_axes_flags(OpContext *c, Value *axes, uint32_t rank, uint32_t *ret_n);
 /* A vector of `rank - n_flagged` elements: those of `v` (s64 [rank]) whose flag is 0, in order. */
 Value *op_unflagged(OpContext *c, Value *v, Value *flags, uint32_t rank, uint32_t n_flagged);
 
+/* A routine of runtime-lite (ops.def) with integers for attributes. `scratch` in bytes, or NULL; types of results as build_extern's:
+ * their data symbols are what it decides. A random one is neither folded nor shared. */
+typedef struct RoutineInt { const char *name; int64_t v; } RoutineInt;
+bool op_routine(OpContext *c, const char *symbol, Value *const *in, size_t n_in, const RoutineInt *attrs, size_t n_attrs, const Dim *scratch,
+                const Type *types, size_t n_out, Value **ret);
+bool op_routine_random(OpContext *c, const char *symbol, Value *const *in, size_t n_in, const RoutineInt *attrs, size_t n_attrs,
+                       const Dim *scratch, const Type *types, size_t n_out, Value **ret);
+
 /* Sliding windows: attributes kernel_shape, strides, dilations, pads, auto_pad of convolution and pooling. */
 typedef struct Window {
   uint32_t n;
