@@ -127,6 +127,14 @@ void emit_pointer(EmitCtx *c, StrBuf *b, uint32_t tensor, bool write) {
   if (!whole) print_elements(c, b, t);
 }
 
+void emit_pointer_as(EmitCtx *c, StrBuf *b, uint32_t tensor, const char *type) {
+  const PTensor *t = &c->program->tensors.data[tensor];
+  bool whole;
+  sb_printf(b, "(%s *)(", type);
+  print_place(b, buffer_used(c, t->buffer), t, &whole);
+  sb_putc(b, ')');
+}
+
 /* ---- comments ---- */
 void emit_shape(EmitCtx *c, StrBuf *b, uint32_t rank, const Dim *const *dims) {
   if (rank == 0) sb_puts(b, "[]");
@@ -143,8 +151,10 @@ void emit_describe(EmitCtx *c, StrBuf *b, uint32_t tensor) {
   const PTensor *t = &c->program->tensors.data[tensor];
   const EmitBuffer *e = buffer_used(c, t->buffer);
   int64_t at;
-  names_comment(b, t->name, 80);
-  sb_putc(b, ' ');
+  if (t->name.len) {
+    names_comment(b, t->name, 80);
+    sb_putc(b, ' ');
+  }
   emit_shape(c, b, t->rank, t->dims);
   sb_printf(b, ", %s", where[c->program->buffers.data[t->buffer].kind]);
   if (e->offset && dim_is_const(e->offset, &at)) sb_printf(b, " + %" PRId64, at);
@@ -152,6 +162,31 @@ void emit_describe(EmitCtx *c, StrBuf *b, uint32_t tensor) {
 
 /* ---- functions and calls ---- */
 void emit_need(EmitCtx *c, const char *symbol) { map_put(&c->needs, str_c(symbol), c); }
+
+/* Text up to the first line's end, broken behind commas where it would pass the page's width; column: where it starts. */
+static void put_wrapped(StrBuf *b, Str text, size_t column, unsigned indent) {
+  enum { PAGE = 120 };
+  for (size_t i = 0; i < text.len;) {
+    size_t n = i;
+    while (n < text.len && text.ptr[n] != '\n' && !(text.ptr[n] == ',' && n + 1 < text.len && text.ptr[n + 1] == ' ')) n++;
+    const bool ends = n == text.len || text.ptr[n] == '\n';
+    const size_t piece = ends ? n - i : n + 1 - i;
+    if (i > 0 && column + piece + 1 > PAGE) {
+      sb_printf(b, "\n%*s", (int)indent, "");
+      column = indent;
+    } else if (i > 0) {
+      sb_putc(b, ' ');
+      column++;
+    }
+    sb_put(b, text.ptr + i, piece);
+    column += piece;
+    if (ends) {
+      sb_put(b, text.ptr + n, text.len - n);
+      return;
+    }
+    i = n + 2;
+  }
+}
 
 /* Numbers are of calls: a function has the number of the first call that it is for. */
 Str emit_function(EmitCtx *c, const Step *s, const char *result, Str comment, Str rest) {
@@ -172,7 +207,7 @@ Str emit_function(EmitCtx *c, const Step *s, const char *result, Str comment, St
     sb_puts(&c->functions, " */\n");
   }
   sb_printf(&c->functions, "static %s %.*s", result, STR_ARG(*name));
-  sb_str(&c->functions, rest);
+  put_wrapped(&c->functions, rest, strlen("static  ") + strlen(result) + name->len, 4);
   sb_putc(&c->functions, '\n');
   return *name;
 }
@@ -193,9 +228,9 @@ void emit_call(EmitCtx *c, const Step *s, Str name, bool may_fail, Str args) {
     sb_puts(&c->calls, ") */\n");
   }
   indent(c);
-  sb_printf(&c->calls, "%s(%" PRIu32 ", %.*s(", may_fail ? "CN_TRY" : "CN_STEP", c->n_steps++, STR_ARG(name));
-  sb_str(&c->calls, args);
-  sb_puts(&c->calls, "));\n");
+  StrBuf call = sb_new(c->arena);
+  sb_printf(&call, "%s(%" PRIu32 ", %.*s(%.*s));\n", may_fail ? "CN_TRY" : "CN_STEP", c->n_steps++, STR_ARG(name), STR_ARG(args));
+  put_wrapped(&c->calls, sb_view(&call), c->indent, c->indent + 4);
 }
 
 void emit_line(EmitCtx *c, const char *fmt, ...) {

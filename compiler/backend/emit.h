@@ -63,6 +63,8 @@ void emit_symbol_args(EmitCtx *c, StrBuf *b, const SymbolSet *s);   /* ", batch,
 /* ---- pointers ---- */
 /* The first element of the tensor's window, typed: `(const float *)(w + 640)`, `in->x + 3`, `(float *)(m + o2)`. */
 void emit_pointer(EmitCtx *c, StrBuf *b, uint32_t tensor, bool write);
+/* The same, to write, of a type that is not the tensor's: scratch, whose place is whole and aligned. */
+void emit_pointer_as(EmitCtx *c, StrBuf *b, uint32_t tensor, const char *type);
 /* The C element type: "float". */
 const char *emit_ctype(const EmitCtx *c, uint32_t tensor);
 /* "\"conv1\" [1][8][24][24], workspace + 640" for a comment: nothing in it ends one. */

@@ -10,24 +10,66 @@ KernelPrinter kernel_printer(EmitCtx *c, const Step *s) {
   return k;
 }
 
-void kernel_field(KernelPrinter *k, const char *name, const Dim *d) {
-  emit_symbols_add(k->c, &k->symbols, d);
-  sb_printf(&k->body, "  %s = ", name);
-  kernel_size(k, d);
-  sb_puts(&k->body, ";\n");
-}
-
 /* A size as size_t text. */
-void kernel_size(KernelPrinter *k, const Dim *d) {
+Str kernel_size(KernelPrinter *k, const Dim *d) {
+  StrBuf b = sb_new(k->c->arena);
   emit_symbols_add(k->c, &k->symbols, d);
   if (d->kind == DIM_CONST) {
-    sb_printf(&k->body, "%lld", (long long)d->value);
-    return;
+    sb_printf(&b, "%lld", (long long)d->value);
+    return sb_view(&b);
   }
-  sb_puts(&k->body, "(size_t)(");
-  emit_dim(k->c, &k->body, d);
-  sb_putc(&k->body, ')');
+  sb_puts(&b, "(size_t)(");
+  emit_dim(k->c, &b, d);
+  sb_putc(&b, ')');
+  return sb_view(&b);
 }
+
+/* ---- the arguments: one initialiser, filled to the width of a page ---- */
+enum { PAGE = 118, ITEM_INDENT = 6 };
+
+void kernel_args(KernelPrinter *k, const char *type, bool constant) {
+  k->line = k->body.len;
+  k->first = true;
+  sb_printf(&k->body, "  %s%s a = {", constant ? "const " : "", type);
+}
+
+static void put_item(KernelPrinter *k, Str item) {
+  if (!k->first) sb_putc(&k->body, ',');
+  if (k->body.len - k->line + item.len + 2 > PAGE) {
+    sb_putc(&k->body, '\n');
+    k->line = k->body.len;
+    sb_printf(&k->body, "%*s", ITEM_INDENT, "");
+  } else if (!k->first) {
+    sb_putc(&k->body, ' ');
+  }
+  sb_str(&k->body, item);
+  k->first = false;
+}
+
+void kernel_arg(KernelPrinter *k, const char *fmt, ...) {
+  StrBuf b = sb_new(k->c->arena);
+  va_list ap;
+  va_start(ap, fmt);
+  sb_vprintf(&b, fmt, ap);
+  va_end(ap);
+  put_item(k, sb_view(&b));
+}
+
+void kernel_arg_size(KernelPrinter *k, const char *name, const Dim *d) {
+  kernel_arg(k, ".%s = %.*s", name, STR_ARG(kernel_size(k, d)));
+}
+
+void kernel_group(KernelPrinter *k, const char *name) {
+  kernel_arg(k, ".%s = {", name);
+  k->first = true;
+}
+
+void kernel_group_end(KernelPrinter *k) {
+  sb_putc(&k->body, '}');
+  k->first = false;
+}
+
+void kernel_args_end(KernelPrinter *k) { sb_puts(&k->body, "};\n"); }
 
 void kernel_finish(KernelPrinter *k) {
   EmitCtx *c = k->c;
@@ -36,8 +78,8 @@ void kernel_finish(KernelPrinter *k) {
   emit_params_text(&k->params, s->out, s->kind == STEP_RECURRENT ? 3 : 1, &params, &args);
   if (s->scratch != NO_TENSOR) {
     sb_puts(&params, ", float *scratch");
-    sb_puts(&args, ", (float *)(void *)");
-    emit_pointer(c, &args, s->scratch, true);
+    sb_puts(&args, ", ");
+    emit_pointer_as(c, &args, s->scratch, "float");
   }
   emit_symbol_params(c, &params, &k->symbols);
   emit_symbol_args(c, &args, &k->symbols);
@@ -126,22 +168,27 @@ static Registers find_registers(EmitCtx *c, const Epilogue *e, const PTensor *ou
   return r;
 }
 
+/* The arguments' epilogue, where there is one. */
 static void print_registers(KernelPrinter *k, const Registers *r, uint32_t bias, bool row_bias) {
-  StrBuf *b = &k->body, flags = sb_new(k->c->arena);
+  StrBuf flags = sb_new(k->c->arena);
   if (bias == NO_TENSOR) bias = r->bias;
+  if (bias == NO_TENSOR && r->residual == NO_TENSOR && !r->clamp) return;
+  kernel_group(k, "ep");
   if (bias != NO_TENSOR) {
     sb_puts(&flags, row_bias ? "CN_EP_ROW_BIAS" : "CN_EP_COL_BIAS");
-    sb_printf(b, "  a.ep.bias = %s;\n", emit_param(&k->params, bias).ptr);
+    kernel_arg(k, ".bias = %s", emit_param(&k->params, bias).ptr);
   }
   if (r->residual != NO_TENSOR) {
     sb_printf(&flags, "%sCN_EP_RESIDUAL", flags.len ? " | " : "");
-    sb_printf(b, "  a.ep.residual = %s;\n", emit_param(&k->params, r->residual).ptr);
+    kernel_arg(k, ".residual = %s", emit_param(&k->params, r->residual).ptr);
   }
   if (r->clamp) {
     sb_printf(&flags, "%sCN_EP_CLAMP", flags.len ? " | " : "");
-    sb_printf(b, "  a.ep.lo = %s;\n  a.ep.hi = %s;\n", r->lo.len ? r->lo.ptr : "cn_from_bits_f32(0xff800000u)", r->hi.len ? r->hi.ptr : "cn_from_bits_f32(0x7f800000u)");
+    kernel_arg(k, ".lo = %s", r->lo.len ? r->lo.ptr : "cn_from_bits_f32(0xff800000u)");
+    kernel_arg(k, ".hi = %s", r->hi.len ? r->hi.ptr : "cn_from_bits_f32(0x7f800000u)");
   }
-  if (flags.len) sb_printf(b, "  a.ep.flags = %s;\n", flags.data);
+  kernel_arg(k, ".flags = %s", flags.data);
+  kernel_group_end(k);
 }
 
 /* What is left of the expression after the registers' part, as a nest in place over the output. */
@@ -162,30 +209,55 @@ static bool print_rest(EmitCtx *c, const Step *s, const Epilogue *e, uint32_t do
 
 /* ---- windows --------------------------------------------------------------------------------------------------------------------- */
 static void print_three(KernelPrinter *k, const char *name, const Dim *const d[3]) {
+  Str t[3];
+  for (int i = 0; i < 3; i++) t[i] = kernel_size(k, d[i]);
+  kernel_arg(k, ".%s = {%.*s, %.*s, %.*s}", name, STR_ARG(t[0]), STR_ARG(t[1]), STR_ARG(t[2]));
+}
+
+static void print_numbers(KernelPrinter *k, const char *name, const int64_t v[3]) {
+  kernel_arg(k, ".%s = {%lld, %lld, %lld}", name, (long long)v[0], (long long)v[1], (long long)v[2]);
+}
+
+/* Padding is signed. */
+static void print_pad(KernelPrinter *k, const Dim *const pad[3]) {
+  StrBuf b = sb_new(k->c->arena);
   for (int i = 0; i < 3; i++) {
-    sb_printf(&k->body, "  a.window.%s[%d] = ", name, i);
-    kernel_size(k, d[i]);
-    sb_puts(&k->body, ";\n");
+    emit_symbols_add(k->c, &k->symbols, pad[i]);
+    sb_puts(&b, i ? ", " : "");
+    sb_puts(&b, pad[i]->kind == DIM_CONST ? "" : "(ptrdiff_t)(");
+    emit_dim(k->c, &b, pad[i]);
+    sb_puts(&b, pad[i]->kind == DIM_CONST ? "" : ")");
   }
+  kernel_arg(k, ".pad = {%s}", b.data);
 }
 
 static void print_window(KernelPrinter *k, const WindowDims *w, const Dim *images, const Dim *groups, const Dim *c, const Dim *m) {
-  kernel_field(k, "a.window.images", images);
-  kernel_field(k, "a.window.groups", groups);
-  kernel_field(k, "a.window.c", c);
-  kernel_field(k, "a.window.m", m);
+  kernel_group(k, "window");
+  kernel_arg_size(k, "images", images);
+  kernel_arg_size(k, "groups", groups);
+  kernel_arg_size(k, "c", c);
+  kernel_arg_size(k, "m", m);
   print_three(k, "in", w->in);
   print_three(k, "out", w->out);
   print_three(k, "kernel", w->kernel);
-  for (int i = 0; i < 3; i++) {
-    sb_printf(&k->body, "  a.window.stride[%d] = %lld;\n  a.window.dilation[%d] = %lld;\n  a.window.up[%d] = %lld;\n", i, (long long)w->stride[i], i,
-              (long long)w->dilation[i], i, (long long)w->up[i]);
-    emit_symbols_add(k->c, &k->symbols, w->pad_lo[i]);
-    sb_printf(&k->body, "  a.window.pad[%d] = (ptrdiff_t)", i);
-    sb_putc(&k->body, '(');
-    emit_dim(k->c, &k->body, w->pad_lo[i]);
-    sb_puts(&k->body, ");\n");
-  }
+  print_numbers(k, "stride", w->stride);
+  print_numbers(k, "dilation", w->dilation);
+  print_numbers(k, "up", w->up);
+  print_pad(k, w->pad_lo);
+  kernel_group_end(k);
+}
+
+/* Weights that are not constants are packed in front of the kernel's own scratch, which the result names. */
+static const char *print_conv_pack(KernelPrinter *k, const ConvStep *v, const Dim *groups, const Dim *m, const Dim *const kernel[3], Str weights) {
+  EmitCtx *c = k->c;
+  StrBuf at = sb_new(c->arena), taps = sb_new(c->arena);
+  for (int i = 0; i < 3; i++) sb_printf(&taps, "%s%.*s", i ? " * " : "", STR_ARG(kernel_size(k, kernel[i])));
+  sb_printf(&k->body, "  cn_pack_conv_f32(%s, %.*s, %.*s, %.*s, %s, %u, scratch);\n", weights.ptr, STR_ARG(kernel_size(k, groups)),
+            STR_ARG(kernel_size(k, m)), STR_ARG(kernel_size(k, v->channels)), taps.data, target_tile(c->opt->target, "gemm_f32")->mr);
+  emit_symbols_add(c, &k->symbols, v->pack_bytes);
+  sb_puts(&at, "scratch + ");
+  emit_dim(c, &at, dim_floordiv(c->program->dims, v->pack_bytes, dim_const(c->program->dims, 4)));
+  return at.data;
 }
 
 bool emit_conv(EmitCtx *c, const Step *s) {
@@ -199,25 +271,17 @@ bool emit_conv(EmitCtx *c, const Step *s) {
   const char *kernel = v->depthwise ? "cn_depthwise_f32" : "cn_conv_f32";
   const Dim *m = dim_floordiv(d, y->dims[1], dim_const(d, attr->group)), *groups = dim_const(d, attr->group);
   Str in = emit_param(&k.params, s->in[0]), weights = emit_param(&k.params, s->in[1]);
-  sb_printf(&k.body, "  %s_args a;\n  memset(&a, 0, sizeof a);\n", kernel);
+  const bool packed = v->depthwise || v->w_packed;
+  const char *scratch = packed ? "scratch" : print_conv_pack(&k, v, groups, m, w.kernel, weights);
+  kernel_args(&k, v->depthwise ? "cn_depthwise_f32_args" : "cn_conv_f32_args", true);
   print_window(&k, &w, x->dims[0], groups, v->channels, m);
-  sb_printf(&k.body, "  a.in = %s;\n  a.out = y;\n", in.ptr);
-  const char *scratch = "scratch";
-  if (v->depthwise || v->w_packed) {
-    sb_printf(&k.body, "  a.weights = %s;\n", weights.ptr);
-  } else {
-    const TargetTile *tile = target_tile(c->opt->target, "gemm_f32");
-    sb_printf(&k.body, "  cn_pack_conv_f32(%s, a.window.groups, a.window.m, a.window.c, cn_volume(a.window.kernel), %u, scratch);\n", weights.ptr, tile->mr);
-    sb_puts(&k.body, "  a.weights = scratch;\n");
-    StrBuf at = sb_new(c->arena);
-    emit_symbols_add(c, &k.symbols, v->pack_bytes);
-    sb_puts(&at, "scratch + ");
-    emit_dim(c, &at, dim_floordiv(d, v->pack_bytes, dim_const(d, 4)));
-    scratch = at.data;
-  }
+  kernel_arg(&k, ".in = %s", in.ptr);
+  kernel_arg(&k, ".weights = %s", packed ? weights.ptr : "scratch");
+  kernel_arg(&k, ".out = y");
   bool has_bias = s->in[2] != NO_TENSOR;
   Registers r = find_registers(c, &v->epilogue, y, 1, has_bias);
   print_registers(&k, &r, s->in[2], true);
+  kernel_args_end(&k);
   const char *driver = v->depthwise ? window_driver(kernel, &w) : v->direct ? "cn_conv_f32_direct" : kernel;
   sb_printf(&k.body, "  %s(&a, %s, 0, %s_tasks(&a));\n", driver, scratch, v->direct ? driver : kernel);
   kernel_finish(&k);
@@ -234,16 +298,13 @@ bool emit_pool(EmitCtx *c, const Step *s) {
   WindowDims w = window_dims(d, x, y, attr->n_spatial, kernel, attr->stride, attr->dilation, NULL, attr->pad_lo, attr->pad_hi);
   KernelPrinter k = kernel_printer(c, s);
   Str in = emit_param(&k.params, s->in[0]);
-  sb_puts(&k.body, "  cn_pool_f32_args a;\n  memset(&a, 0, sizeof a);\n");
+  kernel_args(&k, "cn_pool_f32_args", true);
   print_window(&k, &w, x->dims[0], x->dims[1], d->one, d->one);
-  for (int i = 0; i < 3; i++) {
-    emit_symbols_add(c, &k.symbols, w.pad_hi[i]);
-    sb_printf(&k.body, "  a.pad_end[%d] = ", i);
-    kernel_size(&k, w.pad_hi[i]);
-    sb_puts(&k.body, ";\n");
-  }
-  sb_printf(&k.body, "  a.in = %s;\n  a.out = y;\n", in.ptr);
-  if (attr->kind == POOL_AVERAGE) sb_printf(&k.body, "  a.flags = CN_POOL_AVERAGE%s;\n", attr->count_include_pad ? " | CN_POOL_INCLUDE_PAD" : "");
+  print_three(&k, "pad_end", w.pad_hi);
+  kernel_arg(&k, ".in = %s", in.ptr);
+  kernel_arg(&k, ".out = y");
+  if (attr->kind == POOL_AVERAGE) kernel_arg(&k, ".flags = CN_POOL_AVERAGE%s", attr->count_include_pad ? " | CN_POOL_INCLUDE_PAD" : "");
+  kernel_args_end(&k);
   sb_printf(&k.body, "  %s(&a, scratch, 0, cn_pool_f32_tasks(&a));\n", window_driver("cn_pool_f32", &w));
   kernel_finish(&k);
   return true;
@@ -259,21 +320,26 @@ static void print_offset(KernelPrinter *k, const Dim *const *strides, uint32_t n
   }
 }
 
-static void print_pack(KernelPrinter *k, const ContractStep *g, Str b, unsigned indent) {
-  const TargetTile *tile = target_tile(k->c->opt->target, "gemm_f32");
-  sb_printf(&k->body, "%*scn_pack_b_f32(%s", (int)indent, "", b.ptr);
-  print_offset(k, g->b_batch, g->n_batch);
-  sb_puts(&k->body, ", ");
-  kernel_size(k, g->b_k);
-  sb_puts(&k->body, ", ");
-  kernel_size(k, g->b_n);
-  sb_printf(&k->body, ", a.k, a.n, %u, scratch);\n", tile->nr);
-}
-
 static bool batched(const Dim *const *strides, uint32_t n) {
   for (uint32_t i = 0; i < n; i++)
     if (!dim_is(strides[i], 0)) return true;
   return false;
+}
+
+/* `a.c = y + i0 * 64;`, in the loops over batches; what does not move is in the initialiser. */
+static void print_moving(KernelPrinter *k, const char *field, Str base, const Dim *const *strides, uint32_t n, unsigned indent) {
+  if (!batched(strides, n)) return;
+  sb_printf(&k->body, "%*sa.%s = %s", (int)indent, "", field, base.ptr);
+  print_offset(k, strides, n);
+  sb_puts(&k->body, ";\n");
+}
+
+static void print_pack(KernelPrinter *k, const ContractStep *g, Str b, unsigned indent) {
+  const TargetTile *tile = target_tile(k->c->opt->target, "gemm_f32");
+  sb_printf(&k->body, "%*scn_pack_b_f32(%s", (int)indent, "", b.ptr);
+  print_offset(k, g->b_batch, g->n_batch);
+  sb_printf(&k->body, ", %.*s, %.*s, %.*s, %.*s, %u, scratch);\n", STR_ARG(kernel_size(k, g->b_k)), STR_ARG(kernel_size(k, g->b_n)),
+            STR_ARG(kernel_size(k, g->k)), STR_ARG(kernel_size(k, g->n)), tile->nr);
 }
 
 static uint32_t last_axis(const PTensor *t) { return t->rank ? t->rank - 1 : 0; }
@@ -283,22 +349,25 @@ bool emit_contract(EmitCtx *c, const Step *s) {
   const PTensor *y = &c->program->tensors.data[s->out[0]];
   KernelPrinter k = kernel_printer(c, s);
   Str a = emit_param(&k.params, s->in[0]), b = emit_param(&k.params, s->in[1]);
-  sb_puts(&k.body, "  cn_gemm_f32_args a;\n  memset(&a, 0, sizeof a);\n");
-  kernel_field(&k, "a.m", g->m);
-  kernel_field(&k, "a.n", g->n);
-  kernel_field(&k, "a.k", g->k);
-  kernel_field(&k, "a.a_rs", g->a_m);
-  kernel_field(&k, "a.a_ks", g->a_k);
-  kernel_field(&k, "a.ldc", g->c_m);
   /* a residual or bias of a batch would have to move along: registers only for a single product */
   Registers r = {.bias = NO_TENSOR, .residual = NO_TENSOR};
   bool plain = g->n_batch == 0 && y->rank >= 1 && y->dims[last_axis(y)] == g->n;
   if (plain) r = find_registers(c, &g->epilogue, y, last_axis(y), false);
   else if (g->epilogue.expr.n) while (g->epilogue.expr.nodes[r.done].kind != EXPR_INPUT || g->epilogue.expr.nodes[r.done].operand != 0) r.done++;
-  print_registers(&k, &r, NO_TENSOR, false);
   bool b_moves = batched(g->b_batch, g->n_batch);
-  sb_printf(&k.body, "  a.b = %s;\n", g->b_packed ? b.ptr : "scratch");
   if (!g->b_packed && !b_moves) print_pack(&k, g, b, 2);
+  kernel_args(&k, "cn_gemm_f32_args", g->n_batch == 0);
+  kernel_arg_size(&k, "m", g->m);
+  kernel_arg_size(&k, "n", g->n);
+  kernel_arg_size(&k, "k", g->k);
+  kernel_arg(&k, ".a = %s", a.ptr);
+  kernel_arg_size(&k, "a_rs", g->a_m);
+  kernel_arg_size(&k, "a_ks", g->a_k);
+  kernel_arg(&k, ".b = %s", g->b_packed ? b.ptr : "scratch");
+  kernel_arg(&k, ".c = y");
+  kernel_arg_size(&k, "ldc", g->c_m);
+  print_registers(&k, &r, NO_TENSOR, false);
+  kernel_args_end(&k);
   unsigned indent = 2;
   for (uint32_t i = 0; i < g->n_batch; i++, indent += 2) {
     emit_symbols_add(c, &k.symbols, g->batch[i]);
@@ -307,11 +376,9 @@ bool emit_contract(EmitCtx *c, const Step *s) {
     sb_printf(&k.body, "; i%u++) {\n", i);
   }
   if (!g->b_packed && b_moves) print_pack(&k, g, b, indent);
-  sb_printf(&k.body, "%*sa.a = %s", (int)indent, "", a.ptr);
-  print_offset(&k, g->a_batch, g->n_batch);
-  sb_printf(&k.body, ";\n%*sa.c = y", (int)indent, "");
-  print_offset(&k, g->c_batch, g->n_batch);
-  sb_printf(&k.body, ";\n%*scn_gemm_f32(&a, 0, cn_gemm_f32_tasks(&a));\n", (int)indent, "");
+  print_moving(&k, "a", a, g->a_batch, g->n_batch, indent);
+  print_moving(&k, "c", STR("y"), g->c_batch, g->n_batch, indent);
+  sb_printf(&k.body, "%*scn_gemm_f32(&a, 0, cn_gemm_f32_tasks(&a));\n", (int)indent, "");
   while (indent > 2) sb_printf(&k.body, "%*s}\n", (int)(indent -= 2), "");
   kernel_finish(&k);
   return print_rest(c, s, &g->epilogue, r.done);

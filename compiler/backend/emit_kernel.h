@@ -11,11 +11,22 @@ typedef struct KernelPrinter {
   StrBuf body;        /* of the step function */
   EmitParams params;  /* read-only tensors */
   SymbolSet symbols;  /* what the body uses */
+  size_t line;        /* of the arguments' initialiser: where its last line starts in body, */
+  bool first;         /* and whether an item is the first between braces */
 } KernelPrinter;
 
 KernelPrinter kernel_printer(EmitCtx *c, const Step *s);
-void kernel_field(KernelPrinter *k, const char *name, const Dim *d); /* `  name = size;` */
-void kernel_size(KernelPrinter *k, const Dim *d);
+Str kernel_size(KernelPrinter *k, const Dim *d); /* as size_t text: `64`, `(size_t)(batch * 64)` */
+
+/* `const TYPE a = {.m = 1, .window = {.images = 1, ...}, ...};`: open, items and groups of them, close. Not constant where the
+ * body changes members afterwards. */
+void kernel_args(KernelPrinter *k, const char *type, bool constant);
+void kernel_arg(KernelPrinter *k, const char *fmt, ...) BASE_PRINTF(2, 3);
+void kernel_arg_size(KernelPrinter *k, const char *name, const Dim *d);
+void kernel_group(KernelPrinter *k, const char *name);
+void kernel_group_end(KernelPrinter *k);
+void kernel_args_end(KernelPrinter *k);
+
 /* The function (operands x0.., the result y, scratch) and its call. */
 void kernel_finish(KernelPrinter *k);
 

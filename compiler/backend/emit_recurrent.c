@@ -70,17 +70,22 @@ bool emit_recurrent(EmitCtx *c, const Step *s) {
   for (uint32_t i = 0; i < 8; i++)
     if (s->in[i] != NO_TENSOR) names[i] = emit_param(&k.params, s->in[i]);
   const PTensor *x = &p->tensors.data[s->in[0]];
+  const Dim *batch = x->dims[1];
   long long hidden = (long long)r->attr.hidden, gh = hidden * r->gates;
-  sb_puts(&k.body, "  cn_recurrent_f32_args a;\n  memset(&a, 0, sizeof a);\n");
-  kernel_field(&k, "a.steps", x->dims[0]);
-  kernel_field(&k, "a.batch", x->dims[1]);
-  sb_printf(&k.body, "  a.hidden = %lld;\n  a.gates = %u;\n", hidden, r->gates);
-  if (r->attr.linear_before_reset) sb_puts(&k.body, "  a.linear_before_reset = 1;\n");
-  if (r->attr.input_forget) sb_puts(&k.body, "  a.input_forget = 1;\n");
-  if (r->attr.clip > 0) sb_printf(&k.body, "  a.clip = %s;\n", expr_const_text(c, DT_f32, dtype_read_bits(DT_f32, &r->attr.clip)).ptr);
-  sb_printf(&k.body, "  a.x_step = a.batch * %lld;\n  a.x_batch = %lld;\n", dirs * gh, dirs * gh);
-  sb_printf(&k.body, "  a.y_step = a.batch * %lld;\n  a.y_batch = %lld;\n", dirs * hidden, hidden);
-  if (names[4].len) sb_printf(&k.body, "  a.lengths = %s;\n", names[4].ptr);
+  kernel_args(&k, "cn_recurrent_f32_args", false);
+  kernel_arg_size(&k, "steps", x->dims[0]);
+  kernel_arg_size(&k, "batch", batch);
+  kernel_arg(&k, ".hidden = %lld", hidden);
+  kernel_arg(&k, ".gates = %u", r->gates);
+  if (r->attr.linear_before_reset) kernel_arg(&k, ".linear_before_reset = 1");
+  if (r->attr.input_forget) kernel_arg(&k, ".input_forget = 1");
+  if (r->attr.clip > 0) kernel_arg(&k, ".clip = %s", expr_const_text(c, DT_f32, dtype_read_bits(DT_f32, &r->attr.clip)).ptr);
+  kernel_arg_size(&k, "x_step", dim_mul(p->dims, batch, dim_const(p->dims, dirs * gh)));
+  kernel_arg(&k, ".x_batch = %lld", dirs * gh);
+  kernel_arg_size(&k, "y_step", dim_mul(p->dims, batch, dim_const(p->dims, dirs * hidden)));
+  kernel_arg(&k, ".y_batch = %lld", hidden);
+  if (names[4].len) kernel_arg(&k, ".lengths = %s", names[4].ptr);
+  kernel_args_end(&k);
   if (!r->r_packed) sb_puts(&k.body, "  float *packed = scratch + cn_recurrent_f32_scratch(&a);\n");
   if (s->out[1] == NO_TENSOR || (r->attr.cell == CELL_LSTM && s->out[2] == NO_TENSOR))
     sb_printf(&k.body, "  float *state = scratch + cn_recurrent_f32_scratch(&a)%s;\n", r->r_packed ? "" : arena_printf(c->arena, " + %lld", (long long)r->packed).ptr);

@@ -104,7 +104,7 @@ void run_workspace_size(Frame *f, StrBuf *b) {
   print_ranges(f, b);
   dimc_declare_parts(b, s.dims.data, s.dims.n, &names, true);
   print_sizes(b, &s, &names);
-  sb_puts(b, "  return bad ? SIZE_MAX : (size_t)need;\n}\n");
+  sb_puts(b, "  return bad ? SIZE_MAX : (size_t)need;\n}\n\n");
 }
 
 /* ---- constant strings ---- */
