@@ -97,8 +97,8 @@ CN_KERNEL void cn_direct_rows_f32(const cn_direct_f32_band *d, size_t i, size_t 
 CN_KERNEL void cn_direct_band_f32(const cn_direct_f32_band *d, size_t m) {
   size_t i = 0;
   for (; i + CN_GEMM_F32_MR <= m; i += CN_GEMM_F32_MR) cn_direct_rows_f32(d, i, CN_GEMM_F32_MR, CN_GEMM_F32_NV);
-  for (; i + 4 <= m; i += 4) cn_direct_rows_f32(d, i, 4, CN_GEMM_F32_NV);
-  for (; i + 2 <= m; i += 2) cn_direct_rows_f32(d, i, 2, 2 * CN_GEMM_F32_NV);
+  for (; CN_GEMM_F32_MR > 4 && i + 4 <= m; i += 4) cn_direct_rows_f32(d, i, 4, CN_GEMM_F32_NV);
+  for (; CN_GEMM_F32_MR > 2 && i + 2 <= m; i += 2) cn_direct_rows_f32(d, i, 2, 2 * CN_GEMM_F32_NV);
   for (; i < m; i++) cn_direct_rows_f32(d, i, 1, 2 * CN_GEMM_F32_NV);
 }
 

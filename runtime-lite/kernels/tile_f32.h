@@ -121,10 +121,10 @@ CN_KERNEL void cn_edge_rows_f32(const float *a, size_t a_rs, size_t a_ks, const 
     if (m - i >= CN_GEMM_F32_MR) {
       cn_edge_body_f32(ai, a_rs, a_ks, b, b_ks, k, CN_GEMM_F32_MR, nv, ti);
       i += CN_GEMM_F32_MR;
-    } else if (m - i >= 4) {
+    } else if (CN_GEMM_F32_MR > 4 && m - i >= 4) {
       cn_edge_body_f32(ai, a_rs, a_ks, b, b_ks, k, 4, nv, ti);
       i += 4;
-    } else if (m - i >= 2) {
+    } else if (CN_GEMM_F32_MR > 2 && m - i >= 2) {
       cn_edge_body_f32(ai, a_rs, a_ks, b, b_ks, k, 2, nv, ti);
       i += 2;
     } else {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT-0 */
-/* The SIMD layer on AVX2 and FMA: vectors of 256 bits. Contract: simd/scalar.h. */
+/* The SIMD layer on AVX2 and FMA: vectors of 256 bits. Contract: simd/portable.h. */
 #ifndef CN_SIMD_AVX2_H
 #define CN_SIMD_AVX2_H
 

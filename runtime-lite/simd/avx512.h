@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT-0 */
-/* The SIMD layer on AVX-512 F, VL, BW, DQ: vectors of 512 bits. Contract: simd/scalar.h. */
+/* The SIMD layer on AVX-512 F, VL, BW, DQ: vectors of 512 bits. Contract: simd/portable.h. */
 #ifndef CN_SIMD_AVX512_H
 #define CN_SIMD_AVX512_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT-0 */
-/* The SIMD layer on AArch64's Advanced SIMD: vectors of 128 bits, part of every such machine. Contract: simd/scalar.h. */
+/* The SIMD layer on AArch64's Advanced SIMD: vectors of 128 bits, part of every such machine. Contract: simd/portable.h. */
 #ifndef CN_SIMD_NEON_H
 #define CN_SIMD_NEON_H
 

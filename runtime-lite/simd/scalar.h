@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: MIT-0 */
-/* The SIMD layer in portable C99: vectors of one lane. It is the contract of the other layers and the oracle of their tests.
- *
- * _n variants touch the first n lanes in memory only (0 <= n <= lanes); loads fill the others with zero.
- * max(a, b) and min(a, b) give b where either is NaN, as x86 does; maxn lets NaN through from both sides. */
+/* The SIMD layer in portable C99. Contract: simd/portable.h. */
 #ifndef CN_SIMD_SCALAR_H
 #define CN_SIMD_SCALAR_H
 
-#include "base.h"
-
-#define CN_SIMD
+#include "simd/portable.h"
 
 /* Register tile of the f32 matrix product and convolution, rows and columns; depth, rows and columns of a cache block.
  * The same numbers stand in targets/c99.def, where the compiler reads them (a test compares). */
@@ -26,96 +21,5 @@
 #define CN_GEMM_S16_MR 4
 
 #define CN_GEMM_S16_NR 4
-
-#define CN_VF32_LANES 1
-
-typedef float cn_vf32;
-
-CN_INLINE cn_vf32 cn_vf32_zero(void) { return 0.0f; }
-
-CN_INLINE cn_vf32 cn_vf32_set1(float x) { return x; }
-
-CN_INLINE cn_vf32 cn_vf32_load(const float *p) { return *p; }
-
-CN_INLINE void cn_vf32_store(float *p, cn_vf32 v) { *p = v; }
-
-CN_INLINE cn_vf32 cn_vf32_load_n(const float *p, size_t n) { return n ? *p : 0.0f; }
-
-CN_INLINE void cn_vf32_store_n(float *p, cn_vf32 v, size_t n) {
-  if (n) *p = v;
-}
-
-/* p[0], p[2], p[4], ...: reads nothing after the last of them. */
-CN_INLINE cn_vf32 cn_vf32_load_even(const float *p) { return *p; }
-
-CN_INLINE cn_vf32 cn_vf32_add(cn_vf32 a, cn_vf32 b) { return a + b; }
-
-CN_INLINE cn_vf32 cn_vf32_sub(cn_vf32 a, cn_vf32 b) { return a - b; }
-
-CN_INLINE cn_vf32 cn_vf32_mul(cn_vf32 a, cn_vf32 b) { return a * b; }
-
-CN_INLINE cn_vf32 cn_vf32_div(cn_vf32 a, cn_vf32 b) { return a / b; }
-
-/* a * b + c; with one rounding where the ISA has it, with two here. */
-CN_INLINE cn_vf32 cn_vf32_fma(cn_vf32 a, cn_vf32 b, cn_vf32 c) { return a * b + c; }
-
-CN_INLINE cn_vf32 cn_vf32_max(cn_vf32 a, cn_vf32 b) { return a > b ? a : b; }
-
-CN_INLINE cn_vf32 cn_vf32_min(cn_vf32 a, cn_vf32 b) { return a < b ? a : b; }
-
-CN_INLINE cn_vf32 cn_vf32_maxn(cn_vf32 a, cn_vf32 b) { return a > b || a != a ? a : b; }
-
-/* To the nearest whole number, ties to even; |x| < 2^22. */
-CN_INLINE cn_vf32 cn_vf32_round(cn_vf32 x) {
-  const float big = x + 12582912.0f; /* 1.5 * 2^23: its last bit counts ones */
-  return big - 12582912.0f;
-}
-
-/* 2^x for whole x of -126 .. 127; anything for NaN. */
-CN_INLINE cn_vf32 cn_vf32_pow2(cn_vf32 x) {
-  const uint32_t bits = (uint32_t)(int32_t)(x == x ? x + 127.0f : 0.0f) << 23;
-  float y;
-  memcpy(&y, &bits, sizeof y);
-  return y;
-}
-
-/* v where a >= b or a is NaN, else 0. */
-CN_INLINE cn_vf32 cn_vf32_keep_ge(cn_vf32 a, cn_vf32 b, cn_vf32 v) { return a < b ? 0.0f : v; }
-
-/* Lanes are added pairwise at half distances: (0 + L/2), ..., in the same order on every run. */
-CN_INLINE float cn_vf32_reduce_add(cn_vf32 v) { return v; }
-
-CN_INLINE float cn_vf32_reduce_maxn(cn_vf32 v) { return v; }
-
-/* Vectors of 32-bit integers. */
-#define CN_VS32_LANES 1
-
-typedef int32_t cn_vs32;
-
-CN_INLINE cn_vs32 cn_vs32_zero(void) { return 0; }
-
-CN_INLINE cn_vs32 cn_vs32_set1(int32_t x) { return x; }
-
-CN_INLINE cn_vs32 cn_vs32_load(const int32_t *p) { return *p; }
-
-CN_INLINE void cn_vs32_store(int32_t *p, cn_vs32 v) { *p = v; }
-
-CN_INLINE cn_vs32 cn_vs32_load_n(const int32_t *p, size_t n) { return n ? *p : 0; }
-
-CN_INLINE void cn_vs32_store_n(int32_t *p, cn_vs32 v, size_t n) {
-  if (n) *p = v;
-}
-
-/* Wraps. */
-CN_INLINE cn_vs32 cn_vs32_add(cn_vs32 a, cn_vs32 b) { return (int32_t)((uint32_t)a + (uint32_t)b); }
-
-CN_INLINE int32_t cn_pair_low(int32_t x) { return (int16_t)(uint16_t)((uint32_t)x & 0xffffu); }
-
-CN_INLINE int32_t cn_pair_high(int32_t x) { return (int16_t)(uint16_t)((uint32_t)x >> 16); }
-
-/* Each lane of a and b holds two s16 (cn_pair_s16): acc + low * low + high * high, wrapping. |s16| <= 2^14 in one of them. */
-CN_INLINE cn_vs32 cn_vs32_dot2(cn_vs32 a, cn_vs32 b, cn_vs32 acc) {
-  return cn_vs32_add(acc, cn_pair_low(a) * cn_pair_low(b) + cn_pair_high(a) * cn_pair_high(b));
-}
 
 #endif

@@ -86,13 +86,21 @@ def compiler_for(compiler, machine):
     return [f"{machine}-gcc"] if compiler == "gcc" else None
 
 
+def machine_flags(root, target):
+    """Return what a machine without a C library needs to compile at all."""
+    flags = rows(target, "CFLAGS")[0][0].split()
+    if "-ffreestanding" not in flags:
+        return []
+    return [*(f for f in flags if f.startswith(("-m", "-ffree"))), "-isystem", root / "tests/backend/freestanding"]
+
+
 def check(root, compiler, level, target, kernels, directory):
     """Compile one unit; return complaints."""
     layer, bits, _ = rows(target, "LAYER")[0]
     unit = directory / "unit.c"
     unit.write_text(source(layer, kernels))
     out = directory / "unit.s"
-    command = [*compiler, "-std=c99", level, "-ffp-contract=off", *WARNINGS, f"-I{root}/runtime-lite", "-S", unit, "-o", out]
+    command = [*compiler, *machine_flags(root, target), "-std=c99", level, "-ffp-contract=off", *WARNINGS, f"-I{root}/runtime-lite", "-S", unit, "-o", out]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         return [done.stderr]
