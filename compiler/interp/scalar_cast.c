@@ -115,8 +115,11 @@ size_t cast_path(DType from, DType to, bool saturate, const CastStep *ret[CAST_S
     n += path_to_f32(c, ret + n);
     ret[n++] = saturate || !nosat[to].name ? &pairs[DT_f32][to] : &nosat[to];
   } else {
-    if (c != d) ret[n++] = &pairs[c][d];
-    ret[n++] = &sub_byte[to][saturate && dtype_is_float(c)];
+    const bool saturates = saturate && dtype_is_float(c);
+    DType at = c;
+    if (dtype_is_float(c) && !saturates) ret[n++] = &pairs[c][at = DT_s32]; /* signed, so that low bits of negative values count */
+    if (at != d) ret[n++] = &pairs[at][d];
+    ret[n++] = &sub_byte[to][saturates];
   }
   return n;
 }

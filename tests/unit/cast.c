@@ -177,6 +177,9 @@ static void sub_byte(void **state) {
     assert_int_equal(cast_bits(DT_f32, DT_u4, true, &f), v < 0 ? 0 : v > 15 ? 15 : v);
     assert_int_equal((int8_t)cast_bits(DT_f32, DT_s2, true, &f), v < -2 ? -2 : v > 1 ? 1 : v);
     assert_int_equal(cast_bits(DT_f32, DT_u2, true, &f), v < 0 ? 0 : v > 3 ? 3 : v);
+    assert_int_equal((int8_t)cast_bits(DT_f32, DT_s4, false, &f), low4 > 7 ? low4 - 16 : low4);
+    assert_int_equal(cast_bits(DT_f32, DT_u4, false, &f), low4);
+    assert_int_equal(cast_bits(DT_f32, DT_u2, false, &f), low2);
   }
 }
 
