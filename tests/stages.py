@@ -108,6 +108,8 @@ STAGES = [
           [cross_models(target, CROSS_MODELS[:6]) for target in CROSS],
           [cross_conformance(target, "--timeout 1800") for target in CROSS] +
           [cross_models(target, CROSS_MODELS) for target in CROSS]),
+    Stage("firmware", "a microcontroller without an operating system, played by qemu: results, symbols, stack",
+          ["{python} tests/firmware/run.py --castnet {plain} --cases {cases} --models {models}"]),
     Stage("hostile", "hostile and odd files: verdicts, memory, time",
           [hostile("plain")]),
     Stage("sanitize", "a shard of the suite and of the hostile files under ASan and UBSan",
