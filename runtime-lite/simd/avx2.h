@@ -137,4 +137,35 @@ CN_KERNEL cn_vs32 cn_vs32_dot2(cn_vs32 a, cn_vs32 b, cn_vs32 acc) {
   return _mm256_add_epi32(acc, _mm256_madd_epi16(a, b));
 }
 
+CN_KERNEL cn_vf32 cn_vf32_from_s32(cn_vs32 v) { return _mm256_cvtepi32_ps(v); }
+
+CN_KERNEL cn_vs32 cn_vs32_round_f32(cn_vf32 x) { return _mm256_cvtps_epi32(x); }
+
+CN_KERNEL void cn_vs32_store_8_n(uint8_t *p, cn_vs32 v, size_t n) {
+  const __m256i bytes = _mm256_shuffle_epi8(v, _mm256_set1_epi32(0x0c080400));
+  const __m128i low = _mm_unpacklo_epi32(_mm256_castsi256_si128(bytes), _mm256_extracti128_si256(bytes, 1));
+  uint8_t all[8];
+  if (n >= 8) {
+    _mm_storel_epi64((__m128i *)(void *)p, low);
+    return;
+  }
+  _mm_storel_epi64((__m128i *)(void *)all, low);
+  for (size_t i = 0; i < n; i++) p[i] = all[i];
+}
+
+CN_KERNEL __m256i cn_avx2_widen_8(const uint8_t *p, uint32_t flip, int32_t zero) {
+  const __m128i x = _mm_xor_si128(_mm_loadl_epi64((const __m128i *)(const void *)p), _mm_set1_epi8((char)flip));
+  return _mm256_sub_epi32(_mm256_cvtepu8_epi32(x), _mm256_set1_epi32(zero));
+}
+
+CN_KERNEL cn_vs32 cn_vs32_pair_8(const uint8_t *low, const uint8_t *high, uint32_t flip, int32_t zero) {
+  const __m256i h = _mm256_slli_epi32(cn_avx2_widen_8(high, flip, zero), 16);
+  return _mm256_blend_epi16(cn_avx2_widen_8(low, flip, zero), h, 0xaa);
+}
+
+CN_KERNEL cn_vs32 cn_vs32_neighbours_8(const uint8_t *p, uint32_t flip, int32_t zero) {
+  const __m128i x = _mm_xor_si128(_mm_loadu_si128((const __m128i *)(const void *)p), _mm_set1_epi8((char)flip));
+  return _mm256_sub_epi16(_mm256_cvtepu8_epi16(x), _mm256_set1_epi16((short)zero));
+}
+
 #endif

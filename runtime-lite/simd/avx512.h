@@ -116,4 +116,27 @@ CN_KERNEL cn_vs32 cn_vs32_dot2(cn_vs32 a, cn_vs32 b, cn_vs32 acc) {
   return _mm512_add_epi32(acc, _mm512_madd_epi16(a, b));
 }
 
+CN_KERNEL cn_vf32 cn_vf32_from_s32(cn_vs32 v) { return _mm512_cvtepi32_ps(v); }
+
+CN_KERNEL cn_vs32 cn_vs32_round_f32(cn_vf32 x) { return _mm512_cvtps_epi32(x); }
+
+CN_KERNEL void cn_vs32_store_8_n(uint8_t *p, cn_vs32 v, size_t n) {
+  _mm512_mask_cvtepi32_storeu_epi8(p, cn_avx512_mask(n), v);
+}
+
+CN_KERNEL __m512i cn_avx512_widen_8(const uint8_t *p, uint32_t flip, int32_t zero) {
+  const __m128i x = _mm_xor_si128(_mm_loadu_si128((const __m128i *)(const void *)p), _mm_set1_epi8((char)flip));
+  return _mm512_sub_epi32(_mm512_cvtepu8_epi32(x), _mm512_set1_epi32(zero));
+}
+
+CN_KERNEL cn_vs32 cn_vs32_pair_8(const uint8_t *low, const uint8_t *high, uint32_t flip, int32_t zero) {
+  const __m512i h = _mm512_slli_epi32(cn_avx512_widen_8(high, flip, zero), 16);
+  return _mm512_mask_blend_epi16(0xaaaaaaaau, cn_avx512_widen_8(low, flip, zero), h);
+}
+
+CN_KERNEL cn_vs32 cn_vs32_neighbours_8(const uint8_t *p, uint32_t flip, int32_t zero) {
+  const __m256i x = _mm256_xor_si256(_mm256_loadu_si256((const __m256i *)(const void *)p), _mm256_set1_epi8((char)flip));
+  return _mm512_sub_epi16(_mm512_cvtepu8_epi16(x), _mm512_set1_epi16((short)zero));
+}
+
 #endif

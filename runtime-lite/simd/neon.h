@@ -127,4 +127,32 @@ CN_KERNEL cn_vs32 cn_vs32_dot2(cn_vs32 a, cn_vs32 b, cn_vs32 acc) {
   return vaddq_s32(acc, vpaddq_s32(vmull_s16(vget_low_s16(x), vget_low_s16(y)), vmull_high_s16(x, y)));
 }
 
+CN_KERNEL cn_vf32 cn_vf32_from_s32(cn_vs32 v) { return vcvtq_f32_s32(v); }
+
+CN_KERNEL cn_vs32 cn_vs32_round_f32(cn_vf32 x) { return vcvtnq_s32_f32(x); }
+
+CN_KERNEL void cn_vs32_store_8_n(uint8_t *p, cn_vs32 v, size_t n) {
+  uint8_t all[8];
+  vst1_u8(all, vmovn_u16(vcombine_u16(vreinterpret_u16_s16(vmovn_s32(v)), vdup_n_u16(0))));
+  for (size_t i = 0; i < n && i < 4; i++) p[i] = all[i];
+}
+
+/* Four bytes as lanes of 32 bits. */
+CN_KERNEL int32x4_t cn_neon_widen_8(const uint8_t *p, uint32_t flip, int32_t zero) {
+  uint8_t all[8] = {0};
+  memcpy(all, p, 4);
+  const uint16x8_t x = vmovl_u8(veor_u8(vld1_u8(all), vdup_n_u8((uint8_t)flip)));
+  return vsubq_s32(vreinterpretq_s32_u32(vmovl_u16(vget_low_u16(x))), vdupq_n_s32(zero));
+}
+
+CN_KERNEL cn_vs32 cn_vs32_pair_8(const uint8_t *low, const uint8_t *high, uint32_t flip, int32_t zero) {
+  return vsliq_n_s32(cn_neon_widen_8(low, flip, zero), cn_neon_widen_8(high, flip, zero), 16);
+}
+
+CN_KERNEL cn_vs32 cn_vs32_neighbours_8(const uint8_t *p, uint32_t flip, int32_t zero) {
+  const uint8x8_t x = veor_u8(vld1_u8(p), vdup_n_u8((uint8_t)flip));
+  const int16x8_t w = vsubq_s16(vreinterpretq_s16_u16(vmovl_u8(x)), vdupq_n_s16((int16_t)zero));
+  return vsliq_n_s32(vmovl_s16(vget_low_s16(vuzp1q_s16(w, w))), vmovl_s16(vget_low_s16(vuzp2q_s16(w, w))), 16);
+}
+
 #endif

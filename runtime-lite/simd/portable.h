@@ -102,4 +102,26 @@ CN_INLINE cn_vs32 cn_vs32_dot2(cn_vs32 a, cn_vs32 b, cn_vs32 acc) {
   return cn_vs32_add(acc, cn_pair_low(a) * cn_pair_low(b) + cn_pair_high(a) * cn_pair_high(b));
 }
 
+CN_INLINE cn_vf32 cn_vf32_from_s32(cn_vs32 v) { return (float)v; }
+
+/* To the nearest integer, ties to even; |x| < 2^22. */
+CN_INLINE cn_vs32 cn_vs32_round_f32(cn_vf32 x) { return (int32_t)cn_vf32_round(x); }
+
+/* The low byte of the first n lanes. */
+CN_INLINE void cn_vs32_store_8_n(uint8_t *p, cn_vs32 v, size_t n) {
+  if (n) *p = (uint8_t)((uint32_t)v & 0xffu);
+}
+
+/* Pairs of s16 (kernels/tile_s16.h) from bytes, each (byte ^ flip) - zero: flip 0x80 maps s8 to u8, 0 keeps u8; zero 0 .. 255.
+ * Lane i: low[i], high[i]. */
+CN_INLINE cn_vs32 cn_vs32_pair_8(const uint8_t *low, const uint8_t *high, uint32_t flip, int32_t zero) {
+  const uint32_t l = (uint32_t)((int32_t)(*low ^ flip) - zero), h = (uint32_t)((int32_t)(*high ^ flip) - zero);
+  return (int32_t)((l & 0xffffu) | h << 16);
+}
+
+/* The same from neighbours: lane i: p[2 i], p[2 i + 1]. */
+CN_INLINE cn_vs32 cn_vs32_neighbours_8(const uint8_t *p, uint32_t flip, int32_t zero) {
+  return cn_vs32_pair_8(p, p + 1, flip, zero);
+}
+
 #endif

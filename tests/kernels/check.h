@@ -40,7 +40,7 @@ typedef struct KernelSet {
   PoolRun *pool_f32, *pool_f32_2x2s2, *pool_f32_3x3s2;
   size_t s16_mr, s16_nr;
   size_t (*gemm_s16_tasks)(const cn_gemm_s16_args *g);
-  size_t (*gemm_s16_scratch)(size_t k);
+  size_t (*gemm_s16_scratch)(size_t m, size_t k);
   void (*gemm_s16)(const cn_gemm_s16_args *g, int32_t *scratch, size_t t0, size_t t1);
   size_t (*conv_s16_tasks)(const cn_conv_s16_args *a);
   size_t (*conv_s16_scratch)(const cn_window *w);

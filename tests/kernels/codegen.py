@@ -7,7 +7,7 @@ skipped.
 
 Every kernel of runtime-lite/kernels.def is compiled over every target's SIMD layer as strict C99 by each compiler, at -O0,
 -O2 and -O3. At -O2 and -O3 the functions that hold the register tile must have an innermost loop with exactly
-MR x NR / lanes FMA instructions, and no innermost loop with FMAs may store to the stack.
+MR x NR / lanes FMA instructions (the integer one as many products of pairs), and no such loop may store to the stack.
 """
 
 import pathlib
@@ -21,7 +21,9 @@ import tempfile
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]
 JUMP = re.compile(r"\s+(?:j\w+|b\.\w+|b[a-z]{2}|b|cbn?z\s+\w+,|tbn?z\s+\w+,\s*#?\w+,)\s+(\.L\w+)")
 FMA = re.compile(r"vfmadd\w+|fmla\s")
-TILED = {"gemm": "cn_gemm_f32", "conv": "cn_conv_f32"}
+MADD = re.compile(r"vpmaddwd|vpdp\w+|addp\s")  # NEON multiplies halves: the sum of neighbours is there once
+# tile: the functions that hold it, and the instruction of each vector of it
+TILED = {"gemm_f32": (("cn_gemm_f32", "cn_conv_f32"), FMA), "gemm_s16": (("cn_block_s16",), MADD)}
 
 
 def rows(path, macro):
@@ -42,8 +44,8 @@ def source(layer, kernels):
 
 def innermost_loops(assembly, function):
     """Yield the instructions of each innermost loop of a function in the assembly of x86 (AT&T) or AArch64."""
-    start = assembly.index(f"\n{function}:")
-    lines = assembly[start : assembly.index(".size", start)].split("\n")
+    start = re.search(rf"^{function}(\.\w+)*:", assembly, flags=re.M).start()  # a clone keeps the name in front
+    lines = assembly[start : assembly.index("\t.size", start)].split("\n")
     labels = {}
     for i, line in enumerate(lines):
         if label := re.match(r"(\.L\w+):", line):
@@ -60,18 +62,18 @@ def spills(body):
     return [x for x in body if re.match(r"vmov\w+\s+%[xyz]mm\d+, .*\(%r[sb]p|st\w+\s+[qv]\d+.*\[(sp|x29)", x)]
 
 
-def check_tiles(assembly, tile_fmas):
-    """Return complaints about the register tiles and spills of one assembly file."""
+def check_tiles(assembly, functions, instruction, wanted):
+    """Return complaints about one kind of register tile and spills of one assembly file."""
     bad = []
-    for function in TILED.values():
+    for function in functions:
         counts = set()
         for body in innermost_loops(assembly, function):
-            fmas = sum(bool(FMA.match(x)) for x in body)
-            counts.add(fmas)
-            if fmas and spills(body):
-                bad.append(f"{function}: a loop with {fmas} FMAs stores to the stack: {spills(body)}")
-        if tile_fmas not in counts:
-            bad.append(f"{function}: no innermost loop with {tile_fmas} FMAs (loops have {sorted(counts)})")
+            found = sum(bool(instruction.match(x)) for x in body)
+            counts.add(found)
+            if found and spills(body):
+                bad.append(f"{function}: a loop with {found} products stores to the stack: {spills(body)}")
+        if wanted not in counts:
+            bad.append(f"{function}: no innermost loop with {wanted} products (loops have {sorted(counts)})")
     return bad
 
 
@@ -106,8 +108,10 @@ def check(root, compiler, level, target, kernels, directory):
         return [done.stderr]
     if level == "-O0" or bits == "32":
         return []
-    _, mr, nr, *_ = rows(target, "TILE")[0]
-    return check_tiles(out.read_text(), int(mr) * int(nr) * 32 // int(bits))
+    bad = []
+    for tile, mr, nr, *_ in rows(target, "TILE"):
+        bad += check_tiles(out.read_text(), *TILED[tile], int(mr) * int(nr) * 32 // int(bits))
+    return bad
 
 
 def main():

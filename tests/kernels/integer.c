@@ -17,10 +17,56 @@ static int64_t at(const void *p, size_t i, int is_signed) {
   return is_signed ? ((const int8_t *)p)[i] : ((const uint8_t *)p)[i];
 }
 
+static void *channel_values(Case *c, size_t n) {
+  float *p = guarded_bytes(c, n * sizeof *p);
+  for (size_t i = 0; i < n; i++) p[i] = pick_value(c) * (pick(c, 5) ? 0.01f : 1e30f);
+  return p;
+}
+
+/* Any finish of n channels. */
+static cn_finish_s32 pick_finish(Case *c, size_t n) {
+  const float most = __builtin_inff();
+  cn_finish_s32 f = {.out = (int)pick(c, 3), .scale_step = pick(c, 2), .lo = -most, .hi = most};
+  int32_t *bias = pick(c, 2) ? guarded_bytes(c, n * sizeof *bias) : NULL;
+  for (size_t i = 0; bias && i < n; i++) bias[i] = (int32_t)pick(c, 2000001) - 1000000;
+  f.bias = bias;
+  f.scale = channel_values(c, f.scale_step ? n : 1);
+  f.shift = pick(c, 2) ? channel_values(c, n) : NULL;
+  if (f.out == CN_OUT_8) f.zero = (int32_t)pick(c, 384) - 128;
+  if (f.out == CN_OUT_8 || pick(c, 2)) {
+    f.lo = (float)((f.zero >= 0 && pick(c, 2) ? 0 : -128) - f.zero);
+    f.hi = f.lo + 255.0f;
+  }
+  return f;
+}
+
+static size_t out_size(const cn_finish_s32 *f) { return f->out == CN_OUT_8 ? 1 : 4; }
+
+/* Element i of the result against the exact sum of its channel. */
+static void check_finished(Case *c, const cn_finish_s32 *f, const void *got, size_t i, size_t channel, int64_t sum) {
+  sum += f->bias ? f->bias[channel] : 0;
+  float x = (float)sum * f->scale[f->scale_step ? channel : 0];
+  if (f->out == CN_OUT_S32) {
+    const int32_t y = ((const int32_t *)got)[i];
+    if (y != sum) fail(c, "%s: [%zu] is %d, not %lld", c->kernel, i, y, (long long)sum);
+    return;
+  }
+  if (f->shift) x += f->shift[channel];
+  x = f->lo > x ? f->lo : x;
+  x = f->hi < x ? f->hi : x;
+  if (f->out == CN_OUT_F32) {
+    const float y = ((const float *)got)[i];
+    if (y != x && (x == x || y == y)) fail(c, "%s: [%zu] is %g, not %g", c->kernel, i, (double)y, (double)x);
+    return;
+  }
+  const uint8_t want = (uint8_t)((int)__builtin_rintf(x) + f->zero), y = ((const uint8_t *)got)[i];
+  if (y != want) fail(c, "%s: byte [%zu] is %d, not %d", c->kernel, i, y, want);
+}
+
 void test_cn_gemm_s16(Case *c) {
   const KernelSet *s = c->set;
   const int b_signed = pick(c, 2) != 0, ta = pick(c, 3) == 0, tb = pick(c, 3) == 0;
-  cn_gemm_s16_args g = {.m = pick(c, (uint32_t)(2 * s->s16_mr + 2)), .n = pick(c, (uint32_t)(2 * s->s16_nr + 2)),
+  cn_gemm_s16_args g = {.m = pick(c, (uint32_t)(pick(c, 4) ? 2 * s->s16_mr + 2 : 20 * s->s16_mr)), .n = pick(c, (uint32_t)(2 * s->s16_nr + 2)),
                         .k = pick(c, 6) ? pick(c, 70) : 1000, .a_signed = pick(c, 2) != 0};
   const size_t b_ks = tb ? 1 : g.n, b_ns = tb ? g.k : 1;
   uint8_t *a = bytes(c, g.m * g.k), *b = bytes(c, g.k * g.n), *b_zero = pick(c, 2) ? bytes(c, g.n) : NULL;
@@ -34,8 +80,9 @@ void test_cn_gemm_s16(Case *c) {
   g.a_zero_step = g.a_zero && pick(c, 2);
   g.b = packed;
   g.ldc = g.n;
-  g.c = guarded_bytes(c, g.m * g.n * sizeof *g.c);
-  int32_t *scratch = guarded_bytes(c, s->gemm_s16_scratch(g.k) * sizeof *scratch);
+  g.finish = pick_finish(c, g.n);
+  g.c = guarded_bytes(c, g.m * g.n * out_size(&g.finish));
+  int32_t *scratch = guarded_bytes(c, s->gemm_s16_scratch(g.m, g.k) * sizeof *scratch);
   const size_t tasks = s->gemm_s16_tasks(&g), cut = pick(c, (uint32_t)tasks + 1);
   s->gemm_s16(&g, scratch, cut, tasks);
   s->gemm_s16(&g, scratch, 0, cut);
@@ -45,7 +92,7 @@ void test_cn_gemm_s16(Case *c) {
     int64_t want = 0;
     for (size_t p = 0; p < g.k; p++)
       want += (at(a, i / g.n * g.a_rs + p * g.a_ks, g.a_signed) - za) * (at(b, p * b_ks + i % g.n * b_ns, b_signed) - zb);
-    if (g.c[i] != want) fail(c, "%s: [%zu] is %d, not %lld", c->kernel, i, g.c[i], (long long)want);
+    check_finished(c, &g.finish, g.c, i, i % g.n, want);
   }
 }
 
@@ -85,7 +132,9 @@ void test_cn_conv_s16(Case *c) {
   a.in = bytes(c, w->images * w->groups * w->c * cn_volume(w->in));
   a.in_zero = (int32_t)(a.in_signed ? (int)pick(c, 256) - 128 : (int)pick(c, 256));
   a.weights = packed;
-  a.out = guarded_bytes(c, w->images * channels * pixels * sizeof *a.out);
+  a.finish = pick_finish(c, channels);
+  a.finish.by_row = 1;
+  a.out = guarded_bytes(c, w->images * channels * pixels * out_size(&a.finish));
   int32_t *scratch = guarded_bytes(c, s->conv_s16_scratch(w) * sizeof *scratch);
   const size_t tasks = s->conv_s16_tasks(&a), cut = pick(c, (uint32_t)tasks + 1);
   s->conv_s16(&a, scratch, cut, tasks);
@@ -93,6 +142,6 @@ void test_cn_conv_s16(Case *c) {
   for (size_t i = 0; i < w->images * channels * pixels; i++) {
     const size_t row = i / pixels, oc = row % channels;
     const int64_t want = reference(&a, weights, w_signed, zero ? at(zero, oc * zero_step, w_signed) : 0, row / channels, oc, i % pixels);
-    if (a.out[i] != want) fail(c, "%s: place %zu is %d, not %lld", c->kernel, i, a.out[i], (long long)want);
+    check_finished(c, &a.finish, a.out, i, oc, want);
   }
 }

@@ -102,10 +102,42 @@ CN_DRIVER size_t check_exp(void) {
   return bad + (got[0] == got[0]);
 }
 
+/* Bytes of both signs widened to pairs, and lanes narrowed to bytes. */
+CN_DRIVER size_t check_bytes(uint32_t flip, int32_t zero) {
+  uint8_t x[3 * L], bytes[L + 1];
+  int32_t lanes[L];
+  size_t bad = 0;
+  for (size_t i = 0; i < 3 * L; i++) x[i] = (uint8_t)(i * 37 + (i % 3 ? 128 : 0));
+  cn_vs32_store(lanes, cn_vs32_pair_8(x, x + L, flip, zero));
+  for (size_t i = 0; i < L; i++) bad += lanes[i] != cn_pair_s16((int32_t)(x[i] ^ flip) - zero, (int32_t)(x[i + L] ^ flip) - zero);
+  cn_vs32_store(lanes, cn_vs32_neighbours_8(x, flip, zero));
+  for (size_t i = 0; i < L; i++) bad += lanes[i] != cn_pair_s16((int32_t)(x[2 * i] ^ flip) - zero, (int32_t)(x[2 * i + 1] ^ flip) - zero);
+  for (size_t n = 0; n <= L; n++) {
+    memset(bytes, 0x5a, sizeof bytes);
+    cn_vs32_store_8_n(bytes, cn_vs32_load(lanes), n);
+    for (size_t i = 0; i <= L; i++) bad += bytes[i] != (i < n ? (uint8_t)((uint32_t)lanes[i] & 0xffu) : 0x5a);
+  }
+  return bad;
+}
+
+/* Conversions of lanes: halves go to the even neighbour. */
+CN_DRIVER size_t check_conversions(void) {
+  size_t bad = 0;
+  for (int32_t i = -4001; i < 4001; i += 2) {
+    int32_t lanes[L];
+    float values[L];
+    cn_vs32_store(lanes, cn_vs32_round_f32(cn_vf32_set1((float)i * 0.5f)));
+    bad += lanes[L - 1] != (int32_t)__builtin_rintf((float)i * 0.5f);
+    cn_vf32_store(values, cn_vf32_from_s32(cn_vs32_set1(i * 500001)));
+    bad += values[L - 1] != (float)(i * 500001);
+  }
+  return bad;
+}
+
 static size_t layer_selftest(void) {
   static const float special[] = {0.0f, -0.0f, 1.0f, -2.5f, 1e-42f, 3e38f, __builtin_inff(), -__builtin_inff(), __builtin_nanf("")};
   enum { N = sizeof special / sizeof special[0] };
-  size_t bad = check_exp();
+  size_t bad = check_exp() + check_conversions() + check_bytes(0, 0) + check_bytes(0, 255) + check_bytes(0x80, 128) + check_bytes(0x80, 3);
   for (size_t s = 0; s < N * N; s++) {
     float x[2 * L], y[2 * L];
     for (size_t i = 0; i < 2 * L; i++) {
@@ -152,7 +184,7 @@ static size_t pool_f32_tasks(const cn_pool_f32_args *a) { return cn_pool_f32_tas
 static size_t pool_f32_scratch(const cn_window *w) { return cn_pool_f32_scratch(w); }
 
 static size_t gemm_s16_tasks(const cn_gemm_s16_args *g) { return cn_gemm_s16_tasks(g); }
-static size_t gemm_s16_scratch(size_t k) { return cn_gemm_s16_scratch(k); }
+static size_t gemm_s16_scratch(size_t m, size_t k) { return cn_gemm_s16_scratch(m, k); }
 static size_t conv_s16_tasks(const cn_conv_s16_args *a) { return cn_conv_s16_tasks(a); }
 static size_t conv_s16_scratch(const cn_window *w) { return cn_conv_s16_scratch(w); }
 
