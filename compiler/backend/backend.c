@@ -37,8 +37,10 @@ static Str head_text(Frame *f) {
   sb_printf(&b, " * Weights: %zu bytes\n", f->weights.n ? f->weights_size : 0);
   if (dim_is_const(f->arena_bytes, &ws)) {
     sb_printf(&b, " * Workspace: %" PRId64 " bytes", ws);
+    if (p->lower_bound && (size_t)ws > p->peak) sb_printf(&b, ", outputs included; without them %zu", p->peak);
     if (p->lower_bound) sb_printf(&b, " (least possible for this order: %zu)", p->lower_bound);
     sb_putc(&b, '\n');
+    if (p->file_order_peak) sb_printf(&b, " * Node by node, unfused, it would be: %zu bytes\n", p->file_order_peak);
   }
   return sb_view(&b);
 }

@@ -203,6 +203,7 @@ typedef struct Ir {
   /* Equalities of dimensions that could not be proved: checked at the head of N_run (CASTNET_ERR_DIM). */
   struct IrDimCheck { const Dim *a, *b; } *checks;
   size_t n_checks, cap_checks;
+  size_t file_order_peak; /* bytes live at most when the model's nodes run one by one in the file's order; 0: no bound */
 } Ir;
 
 Ir *ir_new(Arena *a, Diags *d);

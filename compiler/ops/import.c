@@ -133,5 +133,6 @@ Ir *import_model(Arena *a, Diags *d, const OnnxModel *m, const ImportOptions *op
   ok = import_index_functions(im) && ok;
   ok = import_main_graph(im, m->graph) && ok;
   import_flush_missing(im);
+  if (ok) im->ir->file_order_peak = import_file_order_peak(im, m->graph);
   return ok && !diags_any(d) ? im->ir : NULL;
 }

@@ -102,6 +102,9 @@ const OnnxAttr *import_attrs(Importer *im, const OnnxNode *n, DiagPlace place, s
 const NodeOrder *import_order(Importer *im, const OnnxNode *nodes, size_t n);
 size_t import_count_work(const OnnxModel *m);
 
+/* import_peak.c: bytes live at most when the main graph's nodes run one by one; 0 where that has no bound. */
+size_t import_file_order_peak(Importer *im, const OnnxGraph *g);
+
 /* import_graph.c */
 bool import_nodes(Importer *im, const OnnxNode *nodes, size_t n);
 bool import_main_graph(Importer *im, const OnnxGraph *g);

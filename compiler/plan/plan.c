@@ -1,5 +1,6 @@
 #include "plan/plan.h"
 
+#include "plan/order.h"
 #include "plan/place.h"
 #include "plan/plan_check.h"
 
@@ -14,6 +15,7 @@ typedef struct Planner {
   Program *p;
   Life *life;           /* by buffer */
   const Dim **bytes;    /* by buffer: size, aligned, data-dependent parts at their bounds */
+  int64_t *typical;     /* by symbol: the value that sizes are compared at */
 } Planner;
 
 /* ---- lifetimes ---------------------------------------------------------------------------------------------------------------- */
@@ -100,6 +102,84 @@ static void see_symbol(void *user, const Dim *symbol) {
   if (symbol->hi >= UNBOUNDED || symbol->symbol.origin == DIM_FROM_DATA) k->bounded = false;
 }
 
+/* ---- order: the one of two that needs less, results in place taken into account ------------------------------------------------------------ */
+static size_t typical_bytes(const Planner *l, size_t i) {
+  const size_t most = SIZE_MAX / (l->p->buffers.n + 1); /* so that no sum overflows */
+  int64_t n;
+  if (!dim_eval(l->bytes[i], l->typical, &n) || n < 0 || (uint64_t)n > most) return most;
+  return (size_t)n;
+}
+
+/* Bytes live at most; forgets what is in place. */
+static size_t live_peak(Planner *l) {
+  const size_t n = l->p->main.steps.n;
+  size_t *born = NEW_ARRAY(l->a, size_t, n + 1), *gone = NEW_ARRAY(l->a, size_t, n + 1), live = 0, peak = 0;
+  find_lives(l);
+  find_in_place(l);
+  for (size_t i = 0; i < l->p->buffers.n; i++) {
+    if (placed(l, i)) {
+      const size_t bytes = typical_bytes(l, i);
+      born[l->life[i].first] += bytes;
+      gone[l->life[i].last] += bytes;
+    }
+  }
+  for (size_t i = 0; i < n; i++) {
+    live += born[i];
+    if (live > peak) peak = live;
+    live -= gone[i];
+  }
+  for (size_t i = 0; i < l->p->buffers.n; i++) l->p->buffers.data[i].alias_of = NO_BUFFER;
+  return peak;
+}
+
+static bool decides_sizes(const Step *s) {
+  return s->kind == STEP_SYMBOLS || (s->kind == STEP_EXTERN && ((const ExternStep *)s->attr)->n_defs);
+}
+
+static void push_buffer(const Planner *l, uint32_t *list, size_t *n, uint32_t tensor) {
+  if (tensor != NO_TENSOR) list[(*n)++] = l->p->tensors.data[tensor].buffer;
+}
+
+/* What decides sizes stays before all that stood behind it: their loops may run that far. */
+static OrderStep *order_steps(Planner *l) {
+  const Block *b = &l->p->main;
+  OrderStep *steps = NEW_ARRAY(l->a, OrderStep, b->steps.n);
+  const uint32_t *last_decider = NULL;
+  for (size_t i = 0; i < b->steps.n; i++) {
+    const Step *s = &b->steps.data[i];
+    uint32_t *reads = NEW_ARRAY(l->a, uint32_t, s->n_in), *writes = NEW_ARRAY(l->a, uint32_t, s->n_out + (size_t)1);
+    OrderStep *o = &steps[i];
+    for (uint32_t k = 0; k < s->n_in; k++) push_buffer(l, reads, &o->n_reads, s->in[k]);
+    for (uint32_t k = 0; k < s->n_out; k++) push_buffer(l, writes, &o->n_writes, s->out[k]);
+    push_buffer(l, writes, &o->n_writes, s->scratch);
+    o->reads = reads;
+    o->writes = writes;
+    o->after = last_decider;
+    o->n_after = last_decider != NULL;
+    if (decides_sizes(s)) last_decider = arena_dup(l->a, &(uint32_t){(uint32_t)i}, sizeof(uint32_t));
+  }
+  return steps;
+}
+
+static void choose_order(Planner *l, uint64_t step_budget) {
+  Block *b = &l->p->main;
+  const size_t n = b->steps.n, n_buffers = l->p->buffers.n;
+  if (n < 2) return;
+  size_t *bytes = NEW_ARRAY(l->a, size_t, n_buffers), peak, given;
+  bool *pinned = NEW_ARRAY(l->a, bool, n_buffers);
+  uint32_t *order = NEW_ARRAY(l->a, uint32_t, n);
+  for (size_t i = 0; i < n_buffers; i++) {
+    bytes[i] = typical_bytes(l, i);
+    pinned[i] = l->p->buffers.data[i].kind != BUF_ARENA;
+  }
+  const size_t before = live_peak(l);
+  plan_order(l->a, order_steps(l), n, bytes, pinned, n_buffers, step_budget, order, &peak, &given);
+  if (peak >= given) return;
+  Step *old = arena_dup(l->a, b->steps.data, n * sizeof *old);
+  for (size_t i = 0; i < n; i++) b->steps.data[i] = old[order[i]];
+  if (live_peak(l) >= before) memcpy(b->steps.data, old, n * sizeof *old);
+}
+
 /* ---- static: exact sizes, or the largest that bounded symbols allow ------------------------------------------------------------------------ */
 static bool place_static(Planner *l, Diags *d, const PlanOptions *opt) {
   Program *p = l->p;
@@ -149,18 +229,13 @@ static bool fits(const Planner *l, const Share *s, uint32_t buffer) {
 
 static bool place_dynamic(Planner *l, Diags *d, const PlanOptions *opt) {
   Program *p = l->p;
-  int64_t *typical = NEW_ARRAY(l->a, int64_t, p->dims->symbols.n);
-  for (size_t i = 0; i < p->dims->symbols.n; i++) {
-    const Dim *s = p->dims->symbols.data[i];
-    typical[i] = s->lo > TYPICAL ? s->lo : s->hi < TYPICAL ? s->hi : TYPICAL;
-  }
   SlotOrder *order = NEW_ARRAY(l->a, SlotOrder, p->buffers.n);
   size_t n = 0;
   for (size_t i = 0; i < p->buffers.n; i++) {
     if (!placed(l, i)) continue;
     if (dim_is_bad(l->bytes[i])) return diag_add(d, DIAG_E0501, (DiagPlace){0}, "a buffer's size overflows"), false;
     order[n].buffer = (uint32_t)i;
-    if (!dim_eval(l->bytes[i], typical, &order[n].size)) order[n].size = INT64_MAX;
+    if (!dim_eval(l->bytes[i], l->typical, &order[n].size)) order[n].size = INT64_MAX;
     n++;
   }
   sort_by_size(order, n);
@@ -215,16 +290,31 @@ static bool check(Planner *l, Diags *d) {
   return false;
 }
 
+/* ---- all ---------------------------------------------------------------------------------------------------------------------------------- */
+static bool find_sizes(Planner *l, Diags *d) {
+  l->typical = NEW_ARRAY(l->a, int64_t, l->p->dims->symbols.n);
+  for (size_t i = 0; i < l->p->dims->symbols.n; i++) {
+    const Dim *s = l->p->dims->symbols.data[i];
+    l->typical[i] = s->lo > TYPICAL ? s->lo : s->hi < TYPICAL ? s->hi : TYPICAL;
+  }
+  for (size_t i = 0; i < l->p->buffers.n; i++) {
+    l->bytes[i] = byte_size(l, &l->p->buffers.data[i]);
+    if (l->bytes[i]->lo > LARGEST) return diag_add(d, DIAG_E0501, (DiagPlace){0}, "a tensor of more than %lld GiB", (long long)LARGEST >> 30), false;
+  }
+  return true;
+}
+
 bool plan_program(Program *p, Diags *d, const PlanOptions *opt) {
   Planner l = {.a = p->arena, .p = p};
   l.life = NEW_ARRAY(p->arena, Life, p->buffers.n);
   l.bytes = NEW_ARRAY(p->arena, const Dim *, p->buffers.n);
+  p->file_order_peak = p->ir->file_order_peak;
+  if (!find_sizes(&l, d)) return false;
+  if (opt->reuse) choose_order(&l, opt->step_budget);
   find_lives(&l);
   if (opt->reuse) find_in_place(&l);
   SizeKind kind = {true, true};
   for (size_t i = 0; i < p->buffers.n; i++) {
-    l.bytes[i] = byte_size(&l, &p->buffers.data[i]);
-    if (l.bytes[i]->lo > LARGEST) return diag_add(d, DIAG_E0501, (DiagPlace){0}, "a tensor of more than %lld GiB", (long long)LARGEST >> 30), false;
     if (!placed(&l, i)) continue;
     if (dim_is_bad(l.bytes[i])) return diag_add(d, DIAG_E0501, (DiagPlace){0}, "the size of a buffer overflows"), false;
     dim_each_symbol(l.bytes[i], see_symbol, &kind);
