@@ -198,6 +198,17 @@ castnet_memory castnet_get_memory(const castnet *c) {
   return (castnet_memory){(uint64_t)bytes, p->lower_bound, p->file_order_peak};
 }
 
+size_t castnet_n_steps(const castnet *c) { return c->compiled ? c->pipe.calls.list.n : 0; }
+
+castnet_step castnet_get_step(const castnet *c, size_t i) {
+  if (i >= castnet_n_steps(c)) return (castnet_step){.function = ""};
+  const BackendCall *call = &c->pipe.calls.list.data[i];
+  castnet_step s = {call->function.ptr, slice(call->src.node_name), slice(call->src.op_type), -1, -1};
+  (void)dim_is_const(call->cost.macs, &s.macs);
+  (void)dim_is_const(call->cost.bytes, &s.bytes);
+  return s;
+}
+
 const char *castnet_target_name(size_t i) {
   for (size_t k = 0; targets[k]; k++)
     if (k == i) return targets[k]->name;

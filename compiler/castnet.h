@@ -148,6 +148,15 @@ typedef struct castnet_memory {
 } castnet_memory;
 castnet_memory castnet_get_memory(const castnet *c);
 
+/* A call of N_run, of the number that castnet_env.step gets. */
+typedef struct castnet_step {
+  const char *function;
+  castnet_slice node_name, op_type; /* the ONNX node; the last one when several are fused */
+  int64_t macs, bytes; /* multiply-accumulates of products and convolutions; bytes read and written once; -1: known at run time only */
+} castnet_step;
+size_t castnet_n_steps(const castnet *c);
+castnet_step castnet_get_step(const castnet *c, size_t i);
+
 /* ---- tables -------------------------------------------------------------------------------------------------------- */
 const char *castnet_target_name(size_t i); /* NULL behind the last */
 

@@ -63,7 +63,7 @@ bool pipeline_run(Arena *a, Diags *d, const PipelineOptions *opt, Pipeline *ret)
 
   BackendOptions *b = NEW(a, BackendOptions); /* the writers of large files need it until they are written */
   *b = backend_options(a, opt, m);
-  return backend_interface(a, d, p, b, &ret->iface) && backend_print(a, d, p, b, &ret->files);
+  return backend_interface(a, d, p, b, &ret->iface) && backend_print(a, d, p, b, &ret->files, &ret->calls);
 }
 
 Program *pipeline_reference(Arena *a, Diags *d, const PipelineOptions *opt, const OnnxModel **ret_model) {

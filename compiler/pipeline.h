@@ -28,6 +28,7 @@ typedef struct Pipeline {
   Program *program;
   Interface iface;
   FileSet files;
+  BackendCalls calls;
 } Pipeline;
 
 /* False after diagnostics. With dump_stage everything behind that stage stays NULL. */

@@ -183,7 +183,7 @@ static bool make_files(Frame *f, const Texts *t, FileSet *ret) {
          add_file(f, ret, ".h", "model.h.in", values, n);
 }
 
-bool backend_print(Arena *a, Diags *d, const Program *p, const BackendOptions *opt, FileSet *ret) {
+bool backend_print(Arena *a, Diags *d, const Program *p, const BackendOptions *opt, FileSet *ret, BackendCalls *ret_calls) {
   Frame *f = NEW(a, Frame); /* the writers of large files need it until they are written */
   if (!frame_init(f, a, d, p, opt)) return false;
   EmitCtx *c = emit_new(f);
@@ -191,5 +191,6 @@ bool backend_print(Arena *a, Diags *d, const Program *p, const BackendOptions *o
   if (!emit_steps(c) || !make_texts(f, c, &t)) return false;
   make_hashes(f, &t);
   *ret = (FileSet){.arena = a};
+  *ret_calls = c->made;
   return make_files(f, &t, ret);
 }

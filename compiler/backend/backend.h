@@ -5,7 +5,7 @@
 #include "base/target.h"
 #include "base/diag.h"
 #include "base/files.h"
-#include "lower/program.h"
+#include "lower/cost.h"
 
 typedef enum WeightsMode {
   WEIGHTS_AUTO, /* words up to 4 MiB, .incbin above; the same files either way */
@@ -26,8 +26,17 @@ typedef struct BackendOptions {
   Str model_comment;  /* one line about the model (graph and producer name); may be empty */
 } BackendOptions;
 
-/* Fills ret with N.h, N.c (or what the language calls it) and the weights' files. False after a diagnostic. */
-bool backend_print(Arena *a, Diags *d, const Program *p, const BackendOptions *opt, FileSet *ret);
+/* A call of N_run: what castnet_env.step counts. */
+typedef struct BackendCall {
+  Str function;
+  DiagPlace src; /* the ONNX node */
+  StepCost cost;
+} BackendCall;
+typedef struct BackendCalls { VEC(BackendCall) list; } BackendCalls;
+
+/* Fills ret with N.h, N.c (or what the language calls it) and the weights' files, ret_calls with its calls in the
+ * order of their numbers. False after a diagnostic. */
+bool backend_print(Arena *a, Diags *d, const Program *p, const BackendOptions *opt, FileSet *ret, BackendCalls *ret_calls);
 
 /* The names of the files that a compile writes, in a fixed order, N.h last: known before the model is read.
  * Returns their number. */

@@ -43,6 +43,7 @@ typedef struct EmitCtx {
   StrBuf functions, calls;
   unsigned indent;        /* of calls, in blanks */
   uint32_t n_steps;       /* numbered so far, blocks of control flow included */
+  BackendCalls made;      /* [n_steps] */
   const Str *symbols;     /* [dims->symbols.n] the locals' names */
   EmitBuffer *buffers;    /* [program->buffers.n] */
   NameScope step_names;

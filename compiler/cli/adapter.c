@@ -1,5 +1,6 @@
 #include "cli/adapter.h"
 
+#include "backend/bundle.h"
 #include "backend/template.h"
 #include "base/files.h"
 #include "base/io.h"
@@ -26,7 +27,7 @@ static void put_tensor_type(Tables *t, int dtype, size_t rank, const castnet_ext
     for (size_t i = 0; i < rank; i++) sb_printf(t->b, "%s%" PRId64, i ? ", " : "", dims[i].value);
     sb_puts(t->b, "};\n");
   }
-  sb_printf(t->b, "static const struct check_type %s_check_t%zu = {CHECK_TENSOR, %d, %u, %zu, ", t->n, id, is_string(dtype), bits_of(dtype), rank);
+  sb_printf(t->b, "static const struct check_type %s_check_t%zu = {CHECK_TENSOR, %d, %d, %u, %zu, ", t->n, id, is_string(dtype), dtype, bits_of(dtype), rank);
   if (constant) sb_printf(t->b, "%s_check_d%zu", t->n, id);
   else sb_puts(t->b, "NULL");
   sb_puts(t->b, ", NULL, NULL};\n");
@@ -43,12 +44,12 @@ static size_t put_type(Tables *t, const castnet_type *type) {
     size_t key = t->n_types++, value = t->n_types++, id = t->n_types++;
     put_tensor_type(t, type->key, 1, NULL, key);
     put_tensor_type(t, type->dtype, 1, NULL, value);
-    sb_printf(t->b, "static const struct check_type %s_check_t%zu = {CHECK_MAP, 0, 0, 0, NULL, &%s_check_t%zu, &%s_check_t%zu};\n",
+    sb_printf(t->b, "static const struct check_type %s_check_t%zu = {CHECK_MAP, 0, 0, 0, 0, NULL, &%s_check_t%zu, &%s_check_t%zu};\n",
               t->n, id, t->n, value, t->n, key);
     return id;
   }
   size_t elem = put_type(t, type->elem), id = t->n_types++;
-  sb_printf(t->b, "static const struct check_type %s_check_t%zu = {%s, 0, 0, 0, NULL, &%s_check_t%zu, NULL};\n", t->n, id,
+  sb_printf(t->b, "static const struct check_type %s_check_t%zu = {%s, 0, 0, 0, 0, NULL, &%s_check_t%zu, NULL};\n", t->n, id,
             type->kind == CASTNET_KIND_SEQUENCE ? "CHECK_SEQUENCE" : "CHECK_OPTIONAL", t->n, elem);
   return id;
 }
@@ -87,7 +88,7 @@ static void put_model(Arena *a, StrBuf *b, const castnet_interface *m) {
   if (m->n_dims) sb_printf(b, "offsetof(%s_inputs, dim), %zu, ", n, m->n_dims);
   else sb_puts(b, "0, 0, ");
   sb_printf(b, "offsetof(%s_outputs, ws_needed), %s_WORKSPACE_ALIGN, %s_WORKSPACE_SIZE, ", n, n, n);
-  sb_printf(b, "%s_check_run,\n};\n\n", n);
+  sb_printf(b, "%s_check_run, %s_detect,\n};\n\n", n, n);
 }
 
 static bool write_template(Arena *a, Diags *d, const Workdir *w, const char *name, const char *as) {
@@ -97,14 +98,37 @@ static bool write_template(Arena *a, Diags *d, const Workdir *w, const char *nam
   return false;
 }
 
-bool adapter_write(Arena *a, Diags *d, const Workdir *w, const castnet_interface *const *models, size_t n) {
+static bool write_common(Arena *a, Diags *d, const Workdir *w, const castnet_interface *const *models, size_t n) {
   StrBuf b = sb_new(a);
   for (size_t i = 0; i < n; i++) put_model(a, &b, models[i]);
   sb_puts(&b, "static const struct check_model *const models[] = {\n");
   for (size_t i = 0; i < n; i++) sb_printf(&b, "  &%s_check,\n", models[i]->prefix);
   sb_puts(&b, "};\n");
   return file_write(a, d, workdir_file(a, w, "castnet_check_models.h"), sb_view(&b)) &&
-         write_template(a, d, w, "castnet_abi.h", "castnet_abi.h") && write_template(a, d, w, "check.c", "castnet_check.c");
+         write_template(a, d, w, "castnet_abi.h", "castnet_abi.h") &&
+         write_template(a, d, w, "check_tables.h", "castnet_check_tables.h") &&
+         write_template(a, d, w, "check_call.h", "castnet_check_call.h");
+}
+
+bool adapter_write(Arena *a, Diags *d, const Workdir *w, const castnet_interface *const *models, size_t n) {
+  return write_common(a, d, w, models, n) && write_template(a, d, w, "check.c", "castnet_check.c");
+}
+
+/* What runtime-lite/peak_f32.h needs, over the layer of the target. */
+static bool write_peak(Arena *a, Diags *d, const Workdir *w, const Target *t) {
+  StrBuf b = sb_new(a);
+  Map roots = map_new(a);
+  Bundle bundle = {0};
+  const BundleTable table = bundle_runtime();
+  bundle_scan(a, STR("cn_peak_f32 cn_peak_read_f32 cn_peak_round_f32"), &roots);
+  if (!bundle_close(a, d, &table, t, &roots, &bundle)) return false;
+  for (size_t i = 0; i < bundle.headers.n; i++) sb_printf(&b, "#include <%.*s>\n", STR_ARG(bundle.headers.data[i]));
+  for (size_t i = 0; i < bundle.chunks.n; i++) sb_printf(&b, "%s\n\n", bundle.chunks.data[i]->text);
+  return file_write(a, d, workdir_file(a, w, "castnet_bench_peak.h"), sb_view(&b));
+}
+
+bool adapter_write_bench(Arena *a, Diags *d, const Workdir *w, const castnet_interface *m, const Target *t) {
+  return write_common(a, d, w, &m, 1) && write_peak(a, d, w, t) && write_template(a, d, w, "bench.c", "castnet_check.c");
 }
 
 /* ---- inputs: in the target's byte order; tensors of castnet are little-endian ---- */

@@ -1,76 +1,7 @@
 /* Made inputs, and the reference evaluation of the unoptimised program on them. */
 #include "cli/check.h"
+#include "cli/made_inputs.h"
 #include "interp/interp.h"
-#include "interp/scalar_table.h"
-
-enum { UNKNOWN_EXTENT = 3 }; /* what a dimension without a value is set to, within its range */
-
-/* SplitMix64 (Steele, Lea, Flood 2014): the same numbers everywhere. */
-static uint64_t next_random(uint64_t *state) {
-  uint64_t z = *state += UINT64_C(0x9E3779B97F4A7C15);
-  z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
-  z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
-  return z ^ z >> 31;
-}
-
-/* In [-1, 1) for floats, 0 to 7 for integers (small, since they may be indices), 0 or 1 for booleans. */
-static void *fill(Arena *a, DType t, size_t n, uint64_t *state) {
-  double *x = NEW_ARRAY(a, double, n);
-  for (size_t i = 0; i < n; i++) {
-    uint64_t r = next_random(state);
-    if (dtype_is_float(t)) x[i] = (double)(r >> 11) * 0x1p-52 - 1.0;
-    else x[i] = (double)(dtype_rows[t].kind == KIND_B ? r & 1 : r & 7);
-  }
-  void *ret = arena_array(a, n, dtype_host_size(t));
-  cast_eval_strip(DT_f64, t, true, x, ret, n);
-  return ret;
-}
-
-static int64_t extent_of(const castnet_interface *m, const castnet_extent *e) {
-  if (e->value >= 0) return e->value;
-  if (e->symbol < 0) return UNKNOWN_EXTENT;
-  const castnet_dim_field *d = &m->dims[e->symbol];
-  return UNKNOWN_EXTENT < d->lo ? d->lo : UNKNOWN_EXTENT > d->hi ? d->hi : UNKNOWN_EXTENT;
-}
-
-static bool make_input(Arena *a, Diags *d, const castnet_interface *m, const castnet_field *f, uint64_t *state, HostTensor *ret) {
-  DType t = dtype_from_onnx(f->type.dtype);
-  size_t n = 1;
-  if (f->type.kind != CASTNET_KIND_TENSOR || dtype_rows[t].kind == KIND_X || dtype_rows[t].kind == KIND_C) {
-    (void)diag_add(d, DIAG_E0601, (DiagPlace){0}, "no inputs can be made up for %s: give a data set",
-                   diag_quote(d, (Str){f->name.ptr, f->name.length}));
-    return false;
-  }
-  *ret = (HostTensor){.dtype = t, .rank = (uint32_t)f->type.rank};
-  for (size_t i = 0; i < f->type.rank; i++) {
-    ret->dims[i] = extent_of(m, &f->type.dims[i]);
-    if (!size_mul(n, (size_t)ret->dims[i], &n)) return false;
-  }
-  ret->data = fill(a, t, n, state);
-  return true;
-}
-
-static size_t count(const HostTensor *h) {
-  size_t n = 1;
-  for (uint32_t i = 0; i < h->rank; i++) n *= (size_t)h->dims[i];
-  return n;
-}
-
-/* NULL: not known. */
-static const OnnxValue *as_value(Arena *a, const HostTensor *h) {
-  if (!h->data) return NULL;
-  OnnxTensor *t = NEW(a, OnnxTensor);
-  OnnxValue *v = NEW(a, OnnxValue);
-  const Tensor *packed = tensor_from_host(a, h->dtype, count(h), h->data);
-  *t = (OnnxTensor){.data_type = dtype_rows[h->dtype].onnx, .n_dims = h->rank, .dims = arena_dup(a, h->dims, sizeof h->dims),
-                    .n_elements = count(h), .data = packed->bytes, .data_bytes = packed->n_bytes};
-  if (dtype_rows[h->dtype].kind == KIND_X) {
-    t->strings = h->data;
-    t->n_strings = t->n_elements;
-  }
-  *v = (OnnxValue){.kind = ONNX_TYPE_TENSOR, .tensor = t};
-  return v;
-}
 
 static const char *status_text(InterpStatus s) {
   switch (s) {
@@ -116,19 +47,14 @@ bool check_evaluate(Cli *c, Check *k, const OnnxValue *const *inputs, GraphHook 
   if (s != INTERP_OK) return refuse(k, status_text(s));
   *ret = NEW_ARRAY(a, const OnnxValue *, p->outputs.n);
   *ret_n = p->outputs.n;
-  for (size_t i = 0; i < p->outputs.n; i++) (*ret)[i] = as_value(a, &out[i]);
+  for (size_t i = 0; i < p->outputs.n; i++) (*ret)[i] = made_value(a, &out[i]);
   return true;
 }
 
 bool check_make_set(Cli *c, Check *k, uint64_t seed, DataSet *ret) {
-  const castnet_interface *m = k->iface;
   size_t n;
-  *ret = (DataSet){.inputs = NEW_ARRAY(c->arena, const OnnxValue *, m->n_inputs)};
-  for (size_t i = 0; i < m->n_inputs; i++) {
-    HostTensor in;
-    if (!make_input(c->arena, &k->diags, m, &m->inputs[i], &seed, &in)) return false;
-    ret->inputs[i] = as_value(c->arena, &in);
-  }
+  *ret = (DataSet){.inputs = NEW_ARRAY(c->arena, const OnnxValue *, k->iface->n_inputs)};
+  if (!made_inputs(c->arena, &k->diags, k->iface, seed, ret->inputs)) return false;
   if (!check_evaluate(c, k, ret->inputs, NULL, NULL, &ret->outputs, &n)) return false;
   for (size_t i = 0; i < n; i++)
     if (!ret->outputs[i]) return refuse(k, "what a custom operator computes is not known to castnet: give a data set");

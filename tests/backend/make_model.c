@@ -241,7 +241,8 @@ static int make(Arena *a, const Options *o) {
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
     if (strcmp(cases[i].name, o->model) == 0) cases[i].make(&m, o);
   FileSet files;
-  if (backend_print(a, &d, m.p, &o->backend, &files)) (void)fileset_write(&files, &d, o->dir);
+  BackendCalls calls = {0};
+  if (backend_print(a, &d, m.p, &o->backend, &files, &calls)) (void)fileset_write(&files, &d, o->dir);
   StrBuf text = sb_new(a);
   for (size_t i = 0; i < d.list.n; i++) diag_print(&text, &d.list.data[i], false);
   (void)fputs(sb_view(&text).ptr, stderr);

@@ -71,7 +71,7 @@ static double peak(const KernelSet *s, double best) {
     double t = now();
     sink = s->peak_f32(ROUNDS);
     t = now() - t;
-    const double rate = 2e-9 * ROUNDS * PEAK_CHAINS * (double)s->lanes / t;
+    const double rate = 2e-9 * ROUNDS * CN_PEAK_CHAINS * (double)s->lanes / t;
     if (rate > best) best = rate;
   }
   return best;

@@ -93,7 +93,7 @@ def test_usage(b):
 
 
 def test_help(b):
-    for command in ("compile", "check", "run", "ops", "targets", "explain", "help"):
+    for command in ("compile", "check", "run", "bench", "ops", "targets", "explain", "help"):
         by_word, by_option = b.good("help", command).out, b.good(command, "--help").out
         expect(by_word == by_option and by_word.startswith(f"usage: castnet {command}"), f"help of {command}")
     expect(b.good("--version").out.startswith("castnet "), "version")
@@ -208,6 +208,18 @@ def test_run(b):
     b.fails(1, "E0601", "run", "m.onnx", "--input", "x=long.npy", "--cc", b.cc)
     np.save(b.folder / "double.npy", np.zeros(3))
     b.fails(1, "E0601", "run", "m.onnx", "--input", "x=double.npy", "--cc", b.cc)
+
+
+def test_bench(b):
+    b.fails(2, "one model", "bench")
+    b.fails(2, "E0001", "bench", "m.onnx", "--seconds", "0")
+    told = b.good("bench", "m.onnx", "--seconds", "1", "--cc", b.cc).out
+    expect("FMA peak" in told and "all steps" in told, told)
+    figures = json.loads(b.good("bench", "m.onnx", "test_data_set_0", "--seconds", "1", "--json", "--cc", b.cc).out)
+    expect(figures["schema"] == "castnet-bench-1" and 0 < figures["min_us"] <= figures["median_us"], str(figures))
+    expect(figures["steps"] and all(s["us"] >= 0 and s["bytes"] > 0 for s in figures["steps"]), str(figures["steps"]))
+    b.good("bench", "m.onnx", "--no-run", "--keep", "kept", "--cc", b.cc)
+    expect((b.folder / "kept" / "castnet_check").exists() and (b.folder / "kept" / "inputs").exists(), "nothing is kept")
 
 
 def test_custom_operator(b):

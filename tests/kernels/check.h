@@ -14,8 +14,7 @@
 #include "kernels/gemm_s16.h"
 #include "kernels/pool_f32.h"
 #include "kernels/rows_f32.h"
-
-enum { PEAK_CHAINS = 12 };
+#include "peak_f32.h"
 
 typedef void DepthwiseRun(const cn_depthwise_f32_args *a, float *scratch, size_t t0, size_t t1);
 typedef void PoolRun(const cn_pool_f32_args *a, float *scratch, size_t t0, size_t t1);
@@ -52,7 +51,7 @@ typedef struct KernelSet {
   size_t (*norm_f32_tasks)(const cn_norm_f32_args *a);
   void (*norm_f32)(const cn_norm_f32_args *a, size_t t0, size_t t1);
   size_t (*layer_selftest)(void);     /* number of wrong lanes */
-  float (*peak_f32)(size_t rounds);   /* PEAK_CHAINS independent FMAs of a vector a round, nothing else */
+  float (*peak_f32)(size_t rounds);   /* runtime-lite/peak_f32.h */
 } KernelSet;
 
 /* The case being run: which set, which numbered case, and the buffers it took. */

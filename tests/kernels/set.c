@@ -149,24 +149,6 @@ static size_t layer_selftest(void) {
   return bad;
 }
 
-/* Chains enough to hide an FMA's latency, few enough for sixteen registers. The result is returned, so that all of it is
- * computed. */
-CN_DRIVER float peak_f32(size_t rounds) {
-  float start[PEAK_CHAINS * L], sum = 0.0f;
-  cn_vf32 acc[PEAK_CHAINS];
-  for (size_t i = 0; i < PEAK_CHAINS * L; i++) start[i] = (float)i;
-  const cn_vf32 x = cn_vf32_set1(0.5f + 1e-3f * (float)(rounds & 1)), y = cn_vf32_set1(1.0f);
-  CN_UNROLL(12)
-  for (size_t i = 0; i < PEAK_CHAINS; i++) acc[i] = cn_vf32_load(start + i * L);
-  for (size_t r = 0; r < rounds; r++) {
-    CN_UNROLL(12)
-    for (size_t i = 0; i < PEAK_CHAINS; i++) acc[i] = cn_vf32_fma(acc[i], x, y);
-  }
-  CN_UNROLL(12)
-  for (size_t i = 0; i < PEAK_CHAINS; i++) sum += cn_vf32_reduce_add(acc[i]);
-  return sum;
-}
-
 static size_t gemm_f32_tasks(const cn_gemm_f32_args *g) { return cn_gemm_f32_tasks(g); }
 static size_t conv_f32_tasks(const cn_conv_f32_args *a) { return cn_conv_f32_tasks(a); }
 static size_t conv_f32_scratch(const cn_window *w) { return cn_conv_f32_scratch(w); }
@@ -234,5 +216,5 @@ const KernelSet SET = {
     .norm_f32_tasks = norm_f32_tasks,
     .norm_f32 = cn_norm_f32,
     .layer_selftest = layer_selftest,
-    .peak_f32 = peak_f32,
+    .peak_f32 = cn_peak_f32,
 };

@@ -1,0 +1,41 @@
+#include "lower/cost.h"
+
+static const Dim *elements(const Program *p, uint32_t tensor) {
+  const PTensor *t = &p->tensors.data[tensor];
+  return dim_product(p->dims, t->dims, t->rank);
+}
+
+static const Dim *tensor_bytes(const Program *p, uint32_t tensor) {
+  const unsigned bits = dtype_rows[p->tensors.data[tensor].dtype].bits;
+  return dim_ceildiv(p->dims, dim_mulc(p->dims, elements(p, tensor), bits), dim_const(p->dims, 8));
+}
+
+static const Dim *contract_macs(const Program *p, const ContractStep *s) {
+  const Dim *n = dim_mul(p->dims, dim_mul(p->dims, s->m, s->n), s->k);
+  for (uint32_t i = 0; i < s->n_batch; i++) n = dim_mul(p->dims, n, s->batch[i]);
+  return n;
+}
+
+static const Dim *conv_macs(const Program *p, const Step *step) {
+  const ConvStep *s = step->attr;
+  const Dim *taps = dim_product(p->dims, s->kernel, s->attr.n_spatial);
+  return dim_mul(p->dims, dim_mul(p->dims, elements(p, step->out[0]), s->channels), taps);
+}
+
+/* [steps][batch][directions][gates * hidden] times the state */
+static const Dim *recurrent_macs(const Program *p, const Step *step) {
+  const RecurrentStep *s = step->attr;
+  return dim_mulc(p->dims, elements(p, step->in[0]), s->attr.hidden);
+}
+
+StepCost step_cost(const Program *p, const Step *s) {
+  StepCost cost = {p->dims->zero, p->dims->zero};
+  if (s->kind == STEP_CONTRACT) cost.macs = contract_macs(p, s->attr);
+  if (s->kind == STEP_CONV) cost.macs = conv_macs(p, s);
+  if (s->kind == STEP_RECURRENT) cost.macs = recurrent_macs(p, s);
+  for (uint32_t i = 0; i < s->n_in; i++)
+    if (s->in[i] != NO_TENSOR) cost.bytes = dim_add(p->dims, cost.bytes, tensor_bytes(p, s->in[i]));
+  for (uint32_t i = 0; i < s->n_out; i++)
+    if (s->out[i] != NO_TENSOR) cost.bytes = dim_add(p->dims, cost.bytes, tensor_bytes(p, s->out[i]));
+  return cost;
+}

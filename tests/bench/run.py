@@ -1,0 +1,256 @@
+#!/usr/bin/env python3
+"""Times castnet beside ONNX Runtime and OpenVINO: pinned, interleaved, one table, JSON and a picture.
+
+usage: run.py --castnet BIN [MODEL...] [--set tiny|networks|all] [--json FILE] [--svg FILE]
+
+A MODEL is an ONNX file or a name of make_models.py (built into --models with seeded random weights). Every engine is a
+process that holds the model (tests/bench/worker.h says how they talk); in each round all of them run in turns on the same
+core, so that they see the same machine. Outputs must agree on the same made-up inputs. ratio: time of the faster peer over
+castnet's, by the minima of all rounds (and, in brackets, the median over rounds of the ratio of the rounds' medians).
+Needs onnx and numpy; onnxruntime and openvino are skipped where they are not installed.
+"""
+import argparse
+import contextlib
+import importlib.util
+import json
+import math
+import os
+import shlex
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+SETS = {
+    "tiny": ["logreg", "mlp", "ad_autoencoder", "lenet5", "kws_dscnn", "resnet8_cifar", "vww_mbv1_025"],
+    "networks": ["squeezenet", "mobilenetv2", "resnet50"],
+    "more": ["shufflenet", "inception_v1", "densenet121", "vit_tiny", "lstm_2x256_s100"],
+}
+SETS["all"] = [n for group in ("tiny", "networks", "more") for n in SETS[group]]
+TOLERANCE = 1e-3  # relative, of the weighted sum of magnitudes of all outputs
+MAX_SAMPLES = 20000
+
+
+class Missing(Exception):
+    """An engine that cannot run here, and why."""
+
+
+# ---- engines: name -> command of a worker ----
+def library(package, pattern):
+    spec = importlib.util.find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
+        raise Missing(f"{package} is not installed")
+    found = sorted(Path(spec.submodule_search_locations[0]).glob(pattern))
+    if not found:
+        raise Missing(f"{package} holds no {pattern}")
+    return str(found[-1])
+
+
+def build_worker(name, work):
+    program = work / name
+    if not program.exists():
+        cc = shlex.split(os.environ.get("CC", "cc"))
+        done = subprocess.run([*cc, "-O2", str(HERE / f"{name}.c"), "-o", str(program), "-ldl", "-lm"], check=False)
+        if done.returncode:
+            raise Missing(f"{name}.c does not compile")
+    return str(program)
+
+
+def ort_command(model, work):
+    return [build_worker("ort_worker", work), library("onnxruntime", "capi/libonnxruntime.so*"), str(model), "1"]
+
+
+def openvino_command(model, work):
+    return [build_worker("ov_worker", work), library("openvino", "libs/libopenvino_c.so*"), str(model), "1", "f32"]
+
+
+def free_dimensions(model):
+    import onnx
+    graph = onnx.load(str(model), load_external_data=False).graph
+    constants = {t.name for t in graph.initializer}
+    return sorted({d.dim_param for i in graph.input if i.name not in constants
+                   for d in i.type.tensor_type.shape.dim if d.dim_param})
+
+
+def castnet_command(options, model, work, cc, target):
+    folder = work / f"castnet-{model.stem}-{cc}-{target}"
+    shutil.rmtree(folder, ignore_errors=True)
+    command = [options.castnet, "bench", str(model), "--target", target, "--cc", cc, "--keep", str(folder), "--no-run"]
+    if options.cflags:
+        command += ["--cflags", options.cflags]
+    for name in free_dimensions(model):  # the peers' workers take 1, too
+        command += ["--dim", f"{name}=1"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise Missing(f"castnet: {done.stderr.strip().splitlines()[-1] if done.stderr.strip() else done.returncode}")
+    return [str(folder / "castnet_check"), str(folder / "inputs"), "-", "serve"]
+
+
+# ---- workers ----
+class Worker:
+    def __init__(self, name, command):
+        self.name, self.rounds = name, []
+        self.errors = tempfile.TemporaryFile("w+")
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True,
+                                        env={**os.environ, "OMP_NUM_THREADS": "1"})
+        line = next((l for l in self.process.stdout if l.startswith("READY ")), None)
+        if line is None:
+            self.process.wait()
+            self.errors.seek(0)
+            raise Missing((self.errors.read().strip().splitlines() or ["ended without a word"])[-1])
+        self.checksum = json.loads(line[len("READY "):])["checksum"]
+
+    def turn(self, seconds):
+        self.process.stdin.write(f"RUN {seconds} {MAX_SAMPLES}\n")
+        self.process.stdin.flush()
+        samples = [float(t) for t in self.process.stdout.readline().split()]
+        if not samples:
+            raise Missing("ended while running")
+        self.rounds.append(samples)
+
+    def close(self):
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.close()
+        try:
+            self.process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self.errors.close()
+
+    def least(self):
+        return min(min(r) for r in self.rounds)
+
+
+def commands(options, model, work):
+    makers = {"onnxruntime": lambda: ort_command(model, work), "openvino": lambda: openvino_command(model, work)}
+    for target in options.target.split(","):
+        for cc in options.cc.split(","):
+            makers[f"castnet {target} {cc}"] = lambda c=cc, t=target: castnet_command(options, model, work, c, t)
+    return makers
+
+
+def measure(options, model, work):
+    workers, notes = [], []
+    for name, maker in commands(options, model, work).items():
+        try:
+            workers.append(Worker(name, maker()))
+        except Missing as why:
+            notes.append(f"{name}: {why}")
+    try:
+        for _ in range(options.rounds):
+            for w in workers:
+                time.sleep(0.02)
+                w.turn(options.seconds)
+    finally:
+        for w in workers:
+            w.close()
+    return workers, notes
+
+
+# ---- results ----
+def agree(a, b):
+    return math.isfinite(a) and math.isfinite(b) and abs(a - b) <= TOLERANCE * max(abs(a), abs(b), 1e-30)
+
+
+def paired(peer, own):
+    return statistics.median(statistics.median(a) / statistics.median(b) for a, b in zip(peer.rounds, own.rounds))
+
+
+def summarise(model, workers, notes):
+    peers = [w for w in workers if not w.name.startswith("castnet")]
+    own = [w for w in workers if w.name.startswith("castnet")]
+    best = min(peers, key=Worker.least) if peers else None
+    row = {"model": model.stem, "notes": notes, "engines": {}}
+    for w in workers:
+        samples = sorted(s for r in w.rounds for s in r)
+        row["engines"][w.name] = {"min_us": samples[0], "median_us": statistics.median(samples), "samples": len(samples),
+                                  "checksum": w.checksum}
+    for w in own:
+        e = row["engines"][w.name]
+        if best:
+            e["ratio"], e["ratio_paired"] = best.least() / w.least(), paired(best, w)
+            e["agrees"] = all(agree(p.checksum, w.checksum) for p in peers)
+    return row
+
+
+def print_row(row):
+    for name, e in row["engines"].items():
+        ratio = f"{e['ratio']:6.2f} ({e['ratio_paired']:.2f})" if "ratio" in e else ""
+        wrong = "" if e.get("agrees", True) else "  DIFFERS"
+        print(f"{row['model']:18} {name:22} {e['min_us']:11.2f} {e['median_us']:11.2f} {ratio:15}{wrong}")
+    for note in row["notes"]:
+        print(f"{row['model']:18} {note}")
+    sys.stdout.flush()
+
+
+def picture(rows):
+    """Bars of castnet's ratio to the faster peer, on a scale that ends at 3."""
+    bars = [(f"{r['model']}, {name[len('castnet '):]}", e["ratio"]) for r in rows for name, e in r["engines"].items()
+            if "ratio" in e]
+    height, one = 22 * len(bars) + 60, 180
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="860" height="{height}" font-family="sans-serif" font-size="12">',
+           '<rect width="100%" height="100%" fill="white"/>',
+           '<text x="10" y="20">Time of the faster of ONNX Runtime and OpenVINO over castnet\'s (longer is better)</text>']
+    for i, (label, ratio) in enumerate(bars):
+        y, width = 36 + 22 * i, min(ratio, 3.0) * one
+        colour = "#2a7" if ratio >= 1 else "#d85"
+        out.append(f'<text x="245" y="{y + 13}" text-anchor="end">{label}</text>'
+                   f'<rect x="250" y="{y}" width="{width:.1f}" height="17" fill="{colour}"/>'
+                   f'<text x="{255 + width:.1f}" y="{y + 13}">{ratio:.2f}</text>')
+    out.append(f'<line x1="{250 + one}" x2="{250 + one}" y1="30" y2="{height - 20}" stroke="black"/></svg>')
+    return "\n".join(out) + "\n"
+
+
+def find_models(options):
+    names = options.model or SETS[options.set]
+    made = [n for n in names if not n.endswith(".onnx") and not (options.models / f"{n}.onnx").exists()]
+    if made:
+        subprocess.run([sys.executable, str(HERE / "make_models.py"), str(options.models), "--only", ",".join(made)],
+                       check=True, stdout=sys.stderr)
+    return [Path(n) if n.endswith(".onnx") else options.models / f"{n}.onnx" for n in names]
+
+
+def parse():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("model", nargs="*", help="ONNX files, or names of make_models.py")
+    p.add_argument("--castnet", required=True)
+    p.add_argument("--set", default="networks", choices=sorted(SETS), help="of models, where none is named")
+    p.add_argument("--models", type=Path, default=Path("build/bench-models"), help="folder for made models")
+    p.add_argument("--target", default="x86-64-v4", help="of castnet; several with commas")
+    p.add_argument("--cc", default="gcc", help="compilers of castnet's code; several with commas")
+    p.add_argument("--cflags", help="more flags for them")
+    p.add_argument("--rounds", type=int, default=7)
+    p.add_argument("--seconds", type=float, default=0.3, help="of a turn")
+    p.add_argument("--cpu", type=int, help="core to run on (default: the last)")
+    p.add_argument("--json", type=Path)
+    p.add_argument("--svg", type=Path)
+    return p.parse_args()
+
+
+def main():
+    options = parse()
+    models = find_models(options)
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {options.cpu if options.cpu is not None else max(os.sched_getaffinity(0))})
+    rows = []
+    print(f"{'model':18} {'engine':22} {'min us':>11} {'median us':>11} ratio")
+    with tempfile.TemporaryDirectory() as work:
+        for model in models:
+            rows.append(summarise(model, *measure(options, model, Path(work))))
+            print_row(rows[-1])
+    if options.json:
+        options.json.write_text(json.dumps({"schema": "castnet-peers-1", "models": rows}, indent=1) + "\n")
+    if options.svg:
+        options.svg.write_text(picture(rows))
+    wrong = [r["model"] for r in rows if any(not e.get("agrees", True) for e in r["engines"].values())]
+    ran = all(any(n.startswith("castnet") for n in r["engines"]) for r in rows)
+    return 1 if wrong or not ran else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
