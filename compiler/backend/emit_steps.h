@@ -8,6 +8,8 @@ bool emit_nest(EmitCtx *c, const Step *s);
 bool emit_contract(EmitCtx *c, const Step *s);
 bool emit_conv(EmitCtx *c, const Step *s);
 bool emit_pool(EmitCtx *c, const Step *s);
+bool emit_softmax(EmitCtx *c, const Step *s);
+bool emit_norm(EmitCtx *c, const Step *s);
 bool emit_extern(EmitCtx *c, const Step *s);
 bool emit_symbols(EmitCtx *c, const Step *s);
 

@@ -155,3 +155,19 @@ const Tensor *tensor_from_host(Arena *a, DType t, size_t n, const void *elements
   r->bytes = out;
   return r;
 }
+
+/* Whether the operand's axes, aligned at the end, are those of x in [from, to) and 1 elsewhere. */
+static bool spans(const Type *operand, const Type *x, uint32_t from, uint32_t to) {
+  if (operand->rank > x->rank) return false;
+  uint32_t shift = x->rank - operand->rank;
+  for (uint32_t a = 0; a < x->rank; a++) {
+    const bool present = a >= shift, inside = a >= from && a < to, one = !present || dim_is(operand->dims[a - shift], 1);
+    if (inside ? (present ? operand->dims[a - shift] != x->dims[a] : !dim_is(x->dims[a], 1)) : !one) return false;
+  }
+  return true;
+}
+
+NormOperand norm_operand_kind(const Type *operand, const Type *x, uint32_t axis) {
+  if (spans(operand, x, axis, x->rank)) return NORM_BY_PLACE;
+  return axis && spans(operand, x, axis - 1, axis) ? NORM_BY_ROW : NORM_BY_OTHER;
+}

@@ -119,6 +119,9 @@ typedef struct SoftmaxAttr { uint32_t axis; bool log; } SoftmaxAttr;
 typedef enum NormKind { NORM_LAYER, NORM_RMS } NormKind;
 /* Normalises over the axes from `axis` on: (x - mean) / sqrt(var + eps) * scale + bias; in[1] scale, in[2] bias broadcast or absent. */
 typedef struct NormAttr { NormKind kind; uint32_t axis; float epsilon; } NormAttr;
+/* How a scale or bias lies to a normalised x: one element a place of a row, one a row (along the axis before `axis`), or neither. */
+typedef enum NormOperand { NORM_BY_PLACE, NORM_BY_ROW, NORM_BY_OTHER } NormOperand;
+NormOperand norm_operand_kind(const Type *operand, const Type *x, uint32_t axis);
 typedef enum CellKind { CELL_RNN, CELL_GRU, CELL_LSTM } CellKind;
 /* ONNX's RNN, GRU, LSTM: in: X W R B sequence_lens initial_h initial_c P (absent ones NULL); out: Y Y_h Y_c (LSTM).
  * Activations: RNN 1, GRU 2, LSTM 3 a direction. */

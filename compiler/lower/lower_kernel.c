@@ -319,9 +319,3 @@ bool lower_symbols(Lower *l, const Node *n) {
 
 bool lower_if(Lower *l, const Node *n) { return lower_unsupported(l, n, "control flow whose condition is not constant is not compiled by this version"); }
 bool lower_loop(Lower *l, const Node *n) { return lower_unsupported(l, n, "loops are not compiled by this version"); }
-
-/* Composites that legalisation turns into others (passes/legalise.c). */
-bool lower_composite(Lower *l, const Node *n) {
-  (void)diag_add(l->ir->diags, DIAG_E0901, n->src, "%s reached lowering", op_names[n->op]);
-  return false;
-}

@@ -133,6 +133,18 @@ typedef struct ConvStep {
   Epilogue epilogue;
 } ConvStep;
 
+/* in[0] as [outer][n][inner], dense, softmax along n. */
+typedef struct SoftmaxStep {
+  const Dim *outer, *n, *inner;
+  bool log;
+} SoftmaxStep;
+/* in[0] as [rows][n], dense; in[1] scale, in[2] bias or NO_TENSOR: [n], or one a row, [period] repeated. */
+typedef struct NormStep {
+  NormKind kind;
+  const Dim *rows, *n, *period;
+  bool scale_rows, bias_rows;
+  float epsilon;
+} NormStep;
 typedef struct PoolStep { PoolAttr attr; } PoolStep;          /* in: gates' input part, -, R (packed if r_packed), GRU's h bias, lengths, h, c, peepholes; out: Y, Y_h, Y_c; NO_TENSOR where absent. */
 typedef struct RecurrentStep {
   RecurrentAttr attr;

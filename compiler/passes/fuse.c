@@ -81,21 +81,10 @@ static bool fuse(Builder *b, const Node *n, Value **ret, void *user) {
   return false;
 }
 
-static void count_uses(const Graph *g, uint32_t *uses) {
-  for (size_t i = 0; i < g->nodes.n; i++) {
-    const Node *n = g->nodes.data[i];
-    for (uint32_t k = 0; k < n->n_in; k++)
-      if (n->in[k]) uses[n->in[k]->id]++;
-    if (n->op == OP_IF) count_uses(((const IfAttr *)n->attr)->then_graph, uses), count_uses(((const IfAttr *)n->attr)->else_graph, uses);
-    if (n->op == OP_LOOP) count_uses(((const LoopAttr *)n->attr)->body, uses);
-  }
-  for (size_t i = 0; i < g->outputs.n; i++) uses[g->outputs.data[i]->id]++;
-}
-
 bool pass_fuse(Ir *ir) {
   for (int round = 0; round < 4; round++) { /* scale, then shift, each behind the convolution that the last round made */
     Fuse f = {NEW_ARRAY(ir->arena, uint32_t, ir->n_values), ir->n_values};
-    count_uses(ir->main, f.uses);
+    pass_count_uses(ir->main, f.uses);
     if (!pass_rewrite(ir, fuse, &f)) break;
     (void)pass_fold(ir);
     (void)pass_simplify(ir);

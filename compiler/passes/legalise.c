@@ -1,8 +1,8 @@
-/* What no kernel takes, in terms of what lowering prints as nests: softmax and normalisation as reductions; products,
- * convolutions and pooling of other types than f32 as reductions over views. */
+/* What no kernel takes, in terms of what lowering prints as nests: softmax, normalisation, products, convolutions and pooling
+ * of other types than f32 as reductions over views. */
 #include "passes/passes.h"
 
-typedef struct Legalise { bool kernels; } Legalise;
+typedef struct Legalise { bool kernels, rows; } Legalise;
 
 static bool is_narrow_float(DType t) { return dtype_is_float(t) && dtype_rows[t].bits < 32; }
 
@@ -314,14 +314,40 @@ static Value *conv_f32(Builder *b, const Node *n) {
   return build_cast(b, y, n->out[0]->type.dtype, true);
 }
 
+/* ---- rows ------------------------------------------------------------------------------------------------------------------------ */
+enum { SHORT_ROW = 8 }; /* elements; a nest takes shorter ones, many rows at a time */
+
+static bool softmax_fits(const Node *n) {
+  const SoftmaxAttr *attr = n->attr;
+  const Type *t = &n->in[0]->type;
+  int64_t count = INT64_MAX;
+  (void)dim_is_const(t->dims[attr->axis], &count);
+  return attr->axis + 1 < t->rank || count >= SHORT_ROW;
+}
+
+static bool norm_fits(const Node *n) {
+  const NormAttr *attr = n->attr;
+  int64_t count = INT64_MAX;
+  (void)dim_is_const(dim_product(n->graph->ir->dims, n->in[0]->type.dims + attr->axis, n->in[0]->type.rank - attr->axis), &count);
+  for (uint32_t k = 1; k < n->n_in; k++)
+    if (n->in[k] && (n->in[k]->type.dtype != DT_f32 || norm_operand_kind(&n->in[k]->type, &n->in[0]->type, attr->axis) == NORM_BY_OTHER)) return false;
+  return count >= SHORT_ROW;
+}
+
 /* ---- the pass ------------------------------------------------------------------------------------------------------------------------ */
 static bool legalise(Builder *b, const Node *n, Value **ret, void *user) {
   const Legalise *l = user;
   DType t = n->n_in && n->in[0] ? n->in[0]->type.dtype : DT_NONE;
   bool f32 = t == DT_f32 && l->kernels, narrow = is_narrow_float(t) && l->kernels;
   switch (n->op) {
-    case OP_SOFTMAX: ret[0] = softmax(b, n->in[0], n->attr); return true;
-    case OP_NORM: ret[0] = norm(b, n); return true;
+    case OP_SOFTMAX:
+      if (f32 && l->rows && softmax_fits(n)) return false;
+      ret[0] = softmax(b, n->in[0], n->attr);
+      return true;
+    case OP_NORM:
+      if (f32 && l->rows && norm_fits(n)) return false;
+      ret[0] = norm(b, n);
+      return true;
     case OP_CONTRACT:
       if (f32) return false;
       ret[0] = narrow ? product_f32(b, n) : product_nest(b, n);
@@ -341,8 +367,8 @@ static bool legalise(Builder *b, const Node *n, Value **ret, void *user) {
   }
 }
 
-bool pass_legalise(Ir *ir, bool kernels) {
-  Legalise l = {kernels};
+bool pass_legalise(Ir *ir, bool kernels, bool rows) {
+  Legalise l = {kernels, rows};
   (void)pass_rewrite(ir, legalise, &l);
   return true;
 }

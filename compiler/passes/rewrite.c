@@ -51,8 +51,21 @@ bool pass_rewrite(Ir *ir, RewriteFn f, void *user) {
   return r.changed;
 }
 
-bool passes_run(Ir *ir, bool optimise) {
-  bool ok = pass_simplify(ir) && pass_recurrent(ir) && pass_legalise(ir, optimise);
+void pass_count_uses(const Graph *g, uint32_t *uses) {
+  for (size_t i = 0; i < g->nodes.n; i++) {
+    const Node *n = g->nodes.data[i];
+    for (uint32_t k = 0; k < n->n_in; k++)
+      if (n->in[k]) uses[n->in[k]->id]++;
+    if (n->op == OP_IF) pass_count_uses(((const IfAttr *)n->attr)->then_graph, uses), pass_count_uses(((const IfAttr *)n->attr)->else_graph, uses);
+    if (n->op == OP_LOOP) pass_count_uses(((const LoopAttr *)n->attr)->body, uses);
+  }
+  for (size_t i = 0; i < g->outputs.n; i++) uses[g->outputs.data[i]->id]++;
+}
+
+bool passes_run(Ir *ir, bool optimise, bool rows) {
+  bool ok = pass_simplify(ir) && pass_recurrent(ir);
+  if (ok && optimise) ok = pass_fold(ir) && pass_raise(ir);
+  ok = ok && pass_legalise(ir, optimise, rows);
   if (ok && optimise) ok = pass_fold(ir) && pass_fuse(ir) && pass_fold(ir);
   return ok && pass_simplify(ir) && !diags_any(ir->diags);
 }

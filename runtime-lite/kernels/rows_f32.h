@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT-0 */
 /* Sums, maxima, softmax and normalisation of rows, f32. Every reduction is a tree that the row's length and the layer's width
- * fix: four vectors side by side, then the lanes pairwise. Needs a SIMD layer included before. */
+ * fix: blocks of four vectors side by side, then the lanes pairwise. Needs a SIMD layer included before. */
 #ifndef CN_KERNELS_ROWS_F32_H
 #define CN_KERNELS_ROWS_F32_H
 
@@ -47,20 +47,27 @@ CN_KERNEL cn_vf32 cn_row_term_f32(const float *x, float *out, cn_vf32 about, siz
   return d;
 }
 
+/* Vectors of a block. Blocks are summed apart, so that a long row's sum does not grow too large for its elements to count. */
+#define CN_ROW_BLOCK 256
+
 CN_KERNEL float cn_row_reduce_f32(const float *x, float *out, float about, size_t n, int op) {
   const cn_vf32 a = cn_vf32_set1(about);
   const size_t lanes = CN_VF32_LANES;
-  cn_vf32 acc[4];
+  cn_vf32 acc[4], total = cn_vf32_zero();
   size_t i = 0;
-  CN_UNROLL(4)
-  for (size_t v = 0; v < 4; v++) acc[v] = cn_vf32_zero();
-  for (; i + 4 * lanes <= n; i += 4 * lanes) {
+  while (i + 4 * lanes <= n) {
+    const size_t stop = cn_min(n, i + CN_ROW_BLOCK * lanes);
     CN_UNROLL(4)
-    for (size_t v = 0; v < 4; v++)
-      acc[v] = cn_vf32_add(acc[v], cn_row_term_f32(x + i + v * lanes, out ? out + i + v * lanes : 0, a, lanes, op));
+    for (size_t v = 0; v < 4; v++) acc[v] = cn_vf32_zero();
+    for (; i + 4 * lanes <= stop; i += 4 * lanes) {
+      CN_UNROLL(4)
+      for (size_t v = 0; v < 4; v++)
+        acc[v] = cn_vf32_add(acc[v], cn_row_term_f32(x + i + v * lanes, out ? out + i + v * lanes : 0, a, lanes, op));
+    }
+    total = cn_vf32_add(total, cn_vf32_add(cn_vf32_add(acc[0], acc[2]), cn_vf32_add(acc[1], acc[3])));
   }
-  for (; i < n; i += lanes) acc[0] = cn_vf32_add(acc[0], cn_row_term_f32(x + i, out ? out + i : 0, a, cn_min(lanes, n - i), op));
-  return cn_vf32_reduce_add(cn_vf32_add(cn_vf32_add(acc[0], acc[2]), cn_vf32_add(acc[1], acc[3])));
+  for (; i < n; i += lanes) total = cn_vf32_add(total, cn_row_term_f32(x + i, out ? out + i : 0, a, cn_min(lanes, n - i), op));
+  return cn_vf32_reduce_add(total);
 }
 
 CN_DRIVER float cn_row_sum_f32(const float *x, size_t n) { return cn_row_reduce_f32(x, 0, 0.0f, n, CN_ROW_SUM); }
@@ -156,10 +163,11 @@ CN_DRIVER void cn_softmax_f32(const cn_softmax_f32_args *s, size_t t0, size_t t1
 }
 
 /* out = (x - mean) / sqrt(variance + epsilon) * scale + bias over rows of n; rms: no mean. Mean and variance in two passes.
- * scale, bias: [n] or NULL. May run in place. */
+ * scale, bias: [n], or NULL. row_scale, row_bias: [period], or NULL; row r takes element r % period. May run in place. */
 typedef struct cn_norm_f32_args {
   size_t rows, n;
-  const float *in, *scale, *bias;
+  const float *in, *scale, *bias, *row_scale, *row_bias;
+  size_t period;
   float *out;
   float epsilon;
   int rms;
@@ -169,19 +177,27 @@ CN_INLINE size_t cn_norm_f32_rows(const cn_norm_f32_args *a) { return cn_ceil_di
 
 CN_INLINE size_t cn_norm_f32_tasks(const cn_norm_f32_args *a) { return cn_ceil_div(a->rows, cn_norm_f32_rows(a)); }
 
+/* out = (x - mean) * by * scale + bias + shift */
+CN_KERNEL void cn_norm_row_f32(const cn_norm_f32_args *a, const float *x, float *out, float mean, float by, float shift) {
+  for (size_t i = 0; i < a->n; i += CN_VF32_LANES) {
+    const size_t left = a->n - i;
+    cn_vf32 v = cn_vf32_mul(cn_vf32_sub(cn_vf32_load_n(x + i, left), cn_vf32_set1(mean)), cn_vf32_set1(by));
+    if (a->scale) v = cn_vf32_mul(v, cn_vf32_load_n(a->scale + i, left));
+    if (a->bias) v = cn_vf32_add(v, cn_vf32_load_n(a->bias + i, left));
+    if (a->row_bias) v = cn_vf32_add(v, cn_vf32_set1(shift));
+    cn_vf32_store_n(out + i, v, left);
+  }
+}
+
 /* Tasks t0 .. t1 of cn_norm_f32_tasks(a). */
 CN_DRIVER void cn_norm_f32(const cn_norm_f32_args *a, size_t t0, size_t t1) {
   const size_t rows = cn_norm_f32_rows(a), stop = cn_min(a->rows, t1 * rows), n = a->n;
   for (size_t r = t0 * rows; r < stop; r++) {
     const float *x = a->in + r * n;
     const float mean = a->rms ? 0.0f : cn_row_sum_f32(x, n) / (float)n;
-    const float by = 1.0f / cn_sqrt_f32(cn_row_squares_f32(x, mean, n) / (float)n + a->epsilon);
-    for (size_t i = 0; i < n; i += CN_VF32_LANES) {
-      cn_vf32 v = cn_vf32_mul(cn_vf32_sub(cn_vf32_load_n(x + i, n - i), cn_vf32_set1(mean)), cn_vf32_set1(by));
-      if (a->scale) v = cn_vf32_mul(v, cn_vf32_load_n(a->scale + i, n - i));
-      if (a->bias) v = cn_vf32_add(v, cn_vf32_load_n(a->bias + i, n - i));
-      cn_vf32_store_n(a->out + r * n + i, v, n - i);
-    }
+    float by = 1.0f / cn_sqrt_f32(cn_row_squares_f32(x, mean, n) / (float)n + a->epsilon);
+    if (a->row_scale) by *= a->row_scale[r % a->period];
+    cn_norm_row_f32(a, x, a->out + r * n, mean, by, a->row_bias ? a->row_bias[r % a->period] : 0.0f);
   }
 }
 

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-static size_t pick_length(Case *c) { return pick(c, 5) ? pick(c, (uint32_t)(8 * c->set->lanes + 2)) : 100 + pick(c, 900); }
+static size_t pick_length(Case *c) { return pick(c, 5) ? pick(c, (uint32_t)(8 * c->set->lanes + 2)) : 100 + pick(c, pick(c, 4) ? 900 : 9000); }
 
 void test_cn_row_sum_f32(Case *c) {
   const size_t n = pick_length(c);
@@ -70,6 +70,9 @@ void test_cn_norm_f32(Case *c) {
   a.in = x;
   a.scale = pick(c, 2) ? guarded_values(c, a.n) : NULL;
   a.bias = pick(c, 2) ? guarded_values(c, a.n) : NULL;
+  a.period = 1 + pick(c, 4);
+  a.row_scale = pick(c, 2) ? guarded_values(c, a.period) : NULL;
+  a.row_bias = pick(c, 2) ? guarded_values(c, a.period) : NULL;
   a.out = pick(c, 2) ? x : guarded(c, a.rows * a.n);
   const size_t tasks = s->norm_f32_tasks(&a), cut = pick(c, (uint32_t)tasks + 1);
   s->norm_f32(&a, cut, tasks);
@@ -81,8 +84,10 @@ void test_cn_norm_f32(Case *c) {
     for (size_t i = 0; i < a.n; i++) var += ((double)kept[r * a.n + i] - mean) * ((double)kept[r * a.n + i] - mean) / (double)a.n;
     for (size_t i = 0; i < a.n; i++) {
       const double inv = 1 / sqrt(var + (double)a.epsilon);
-      const double want = ((double)kept[r * a.n + i] - mean) * inv * (a.scale ? (double)a.scale[i] : 1) + (a.bias ? (double)a.bias[i] : 0);
-      const double bound = (fabs(want) + 4 + (double)offset * inv) * 0x1p-20;
+      const double row_scale = a.row_scale ? (double)a.row_scale[r % a.period] : 1, row_bias = a.row_bias ? (double)a.row_bias[r % a.period] : 0;
+      const double scale = (a.scale ? (double)a.scale[i] : 1) * row_scale, bias = (a.bias ? (double)a.bias[i] : 0) + row_bias;
+      const double want = ((double)kept[r * a.n + i] - mean) * inv * scale + bias;
+      const double bound = (fabs(want) + 4 + fabs(bias) + fabs(row_bias) + (double)offset * inv) * 0x1p-20;
       if (!close_enough(a.out[r * a.n + i], want, bound))
         fail(c, "%s row %zu [%zu] of %zu is %g, not %g", c->kernel, r, i, a.n, (double)a.out[r * a.n + i], want);
     }

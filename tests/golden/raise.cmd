@@ -1,0 +1,1 @@
+./castnet compile raise.onnx -o out --target c99 --dump=passes
