@@ -25,10 +25,12 @@ MESON_LINE = re.compile(r"^(Ok|Expected Fail|Fail|Unexpected Pass|Skipped|Timeou
 TAIL = 80  # lines of a failed command shown
 JOBS = min(os.cpu_count() or 1, int(os.environ.get("CASTNET_TEST_JOBS", "2")))
 
-BUILDS = {  # name: options of meson setup, environment
-    "plain": ([], {}),
-    "sanitize": (["-Db_sanitize=address,undefined", "-Db_lundef=false"], {}),
-    "clang": ([], {"CC": "clang"}),
+BUILDS = {  # name: options of meson setup, environment, what to build (empty: all)
+    "plain": ([], {}, []),
+    "sanitize": (["-Db_sanitize=address,undefined", "-Db_lundef=false"], {}, []),
+    "clang": ([], {"CC": "clang"}, []),
+    "gcc_O0": (["-Doptimization=0"], {"CC": "gcc"}, ["compiler/castnet"]),
+    "clang_O3": (["-Doptimization=3"], {"CC": "clang"}, ["compiler/castnet"]),
 }
 
 
@@ -51,6 +53,7 @@ def conformance(cc, target):
     return f"{{python}} tests/conformance/run.py --castnet {{plain}} --cases {{cases}} --cc {cc} --target {target}"
 
 
+BUILDS_AGREE = "{python} tests/repro/builds.py --castnet {gcc_O0} --castnet {clang_O3} --cases {cases} --models={models}"
 CROSS = ("aarch64", "s390x")
 CROSS_MODELS = ("micro_kws_fp32", "micro_kws_qop", "mnist_atmega", "mnist_cntk", "byte_bilstm", "xgb_classifier", "policy_go1",
                 "dtln_1", "tinyvit_demo", "magika_v3_3", "bert_toy", "yunet_s_320")
@@ -109,7 +112,7 @@ STAGES = [
           [cross_conformance(target, "--timeout 1800") for target in CROSS] +
           [cross_models(target, CROSS_MODELS) for target in CROSS]),
     Stage("firmware", "a microcontroller without an operating system, played by qemu: results, symbols, stack",
-          ["{python} tests/firmware/run.py --castnet {plain} --cases {cases} --models {models}"]),
+          ["{python} tests/firmware/run.py --castnet {plain} --cases {cases} --models={models}"]),
     Stage("hostile", "hostile and odd files: verdicts, memory, time",
           [hostile("plain")]),
     Stage("sanitize", "a shard of the suite and of the hostile files under ASan and UBSan",
@@ -128,9 +131,10 @@ STAGES = [
           [f"{{python}} tests/cli/run.py --castnet {{plain}} --cc {cc}" for cc in ("gcc", "clang")]),
     Stage("files", "interrupted writes leave the old set, the new set, or nothing that builds",
           ["{python} tests/files/run.py --castnet {plain}"]),
-    Stage("repro", "the same bytes whatever the folder, locale, time zone and path",
-          ["{python} tests/repro/run.py --castnet {plain} --cases {cases} --every 16"],
-          ["{python} tests/repro/run.py --castnet {plain} --cases {cases}"]),
+    Stage("repro", "the same bytes whatever the folder, locale, time zone, path, compiler and machine",
+          ["{python} tests/repro/run.py --castnet {plain} --cases {cases} --every 16", f"{BUILDS_AGREE} --every 8"],
+          ["{python} tests/repro/run.py --castnet {plain} --cases {cases}",
+           f"{BUILDS_AGREE} --machine s390x --work {{work}}/s390x"]),
 ]
 
 
@@ -178,12 +182,12 @@ class Workshop:
 
     def build(self, name):
         folder = self.work / name
-        options, extra = BUILDS[name]
+        options, extra, targets = BUILDS[name]
         print(f"building {folder.relative_to(ROOT)}", flush=True)
         if not (folder / "build.ninja").exists():
             shutil.rmtree(folder, ignore_errors=True)
             self.tool(["meson", "setup", folder, *options], extra)
-        self.tool(["ninja", "-C", folder, "-j", str(JOBS)], extra)
+        self.tool(["ninja", "-C", folder, "-j", str(JOBS), *targets], extra)
         return folder
 
     def program(self, build, name):

@@ -48,8 +48,9 @@ bool build_broadcast(Builder *b, Value **v, size_t n, uint32_t *ret_rank, const 
 /* ---- constants ---- */
 Value *build_scalar_f(Builder *b, DType t, double v);  /* rank 0 */
 Value *build_scalar_i(Builder *b, DType t, int64_t v); /* rank 0, integer or bool */
-Value *build_tensor(Builder *b, DType t, uint32_t rank, const int64_t *dims, const void *bytes); /* bytes are copied */
+Value *build_tensor(Builder *b, DType t, uint32_t rank, const int64_t *dims, const void *bytes); /* content of a Tensor, copied */
 Value *build_ints(Builder *b, const int64_t *v, size_t n);                                       /* s64 vector */
+Value *build_floats(Builder *b, const float *v, size_t n);                                       /* f32 vector */
 Value *build_dims(Builder *b, const Dim *const *content, size_t n);                              /* s64 vector of dimension values */
 Value *build_dim_scalar(Builder *b, const Dim *d);                                               /* s64 scalar */
 

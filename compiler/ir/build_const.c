@@ -43,11 +43,9 @@ Value *build_scalar_f(Builder *b, DType t, double v) {
   if (t == DT_f64) return scalar_bits(b, t, double_bits(v));
   if (t == DT_f32) return scalar_bits(b, t, float_bits((float)v));
   const float f = (float)v;
-  unsigned char bytes[2] = {0};
-  uint16_t narrow = 0;
+  uint64_t narrow = 0;
   cast_eval_strip(DT_f32, t, true, &f, &narrow, 1);
-  memcpy(bytes, &narrow, sizeof bytes);
-  return build_tensor(b, t, 0, NULL, bytes);
+  return scalar_bits(b, t, dtype_read_bits(t, &narrow));
 }
 
 Value *build_scalar_i(Builder *b, DType t, int64_t v) { return scalar_bits(b, t, (uint64_t)v); }
@@ -58,6 +56,11 @@ Value *build_ints(Builder *b, const int64_t *v, size_t n) {
     for (unsigned i = 0; i < 8; i++) bytes[k * 8 + i] = (unsigned char)((uint64_t)v[k] >> 8 * i);
   const int64_t dims[] = {(int64_t)n};
   return build_tensor(b, DT_s64, 1, dims, bytes);
+}
+
+Value *build_floats(Builder *b, const float *v, size_t n) {
+  const int64_t dims[] = {(int64_t)n};
+  return build_tensor(b, DT_f32, 1, dims, tensor_from_host(b->ir->arena, DT_f32, n, v)->bytes);
 }
 
 Value *build_dims(Builder *b, const Dim *const *content, size_t n) {

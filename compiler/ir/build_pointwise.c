@@ -6,7 +6,7 @@ static Value *emit_pointwise(Builder *b, Expr e, Value *const *in, size_t n, Typ
   Value *known = build_expr_known(b, &e, in, n, t, NULL);
   if (known) return known;
   PointwiseAttr *attr = NEW(b->ir->arena, PointwiseAttr);
-  attr->expr = e;
+  attr->expr = expr_ordered(b->ir->arena, &e);
   Value *v = build_emit(b, OP_POINTWISE, in, n, t, attr);
   if (t.dtype == DT_f32 || t.dtype == DT_f64) (void)build_expr_known(b, &e, in, n, t, v);
   return v;

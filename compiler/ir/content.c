@@ -40,9 +40,8 @@ double tensor_real(const Tensor *t, size_t k) {
     memcpy(&f, &w, sizeof f);
     return (double)f;
   }
-  unsigned char bytes[2] = {(unsigned char)u, (unsigned char)(u >> 8)};
-  uint16_t narrow;
-  memcpy(&narrow, bytes, sizeof narrow);
+  uint64_t narrow;
+  dtype_write_bits(t->dtype, u, &narrow);
   cast_eval_strip(t->dtype, DT_f32, true, &narrow, &f, 1);
   return (double)f;
 }

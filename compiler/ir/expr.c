@@ -125,6 +125,33 @@ void expr_set_result(Arena *a, Expr *e, uint32_t node) {
   (void)expr_append(a, e, n);
 }
 
+/* The first argument that is not placed yet, or UINT32_MAX. */
+static uint32_t unplaced(const Expr *e, uint32_t node, const uint32_t *place) {
+  for (unsigned k = 0; k < expr_node_arity(&e->nodes[node]); k++)
+    if (place[e->nodes[node].args[k]] == UINT32_MAX) return e->nodes[node].args[k];
+  return UINT32_MAX;
+}
+
+Expr expr_ordered(Arena *a, const Expr *e) {
+  Expr r = {.nodes = NEW_ARRAY(a, ExprNode, e->n), .cap = e->n};
+  uint32_t *place = NEW_ARRAY(a, uint32_t, e->n), *stack = NEW_ARRAY(a, uint32_t, e->n), depth = 0;
+  for (uint32_t i = 0; i < e->n; i++) place[i] = UINT32_MAX;
+  if (e->n) stack[depth++] = e->n - 1;
+  while (depth) {
+    const uint32_t at = stack[depth - 1], first = unplaced(e, at, place);
+    if (first != UINT32_MAX) {
+      stack[depth++] = first;
+      continue;
+    }
+    ExprNode n = e->nodes[at];
+    for (unsigned k = 0; k < expr_node_arity(&n); k++) n.args[k] = place[n.args[k]];
+    place[at] = r.n;
+    r.nodes[r.n++] = n;
+    depth--;
+  }
+  return r;
+}
+
 /* ---- text ------------------------------------------------------------------------------------------------------------------ */
 static void const_print(StrBuf *b, const ExprNode *n) {
   DType t = dtype_compute(n->type);

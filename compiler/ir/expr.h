@@ -61,6 +61,9 @@ static inline DType expr_fn_type(const Expr *e, const ExprNode *n) {
 uint32_t expr_inline(Arena *a, Expr *dst, const Expr *src, const uint32_t *inputs);
 uint32_t expr_push(Arena *a, Expr *e, ExprNode n); /* shares an equal earlier node */
 void expr_set_result(Arena *a, Expr *e, uint32_t node); /* makes it the last node */
+/* The same with arguments before what uses them, left to right, and nothing else: how it was built, and in which order a C compiler
+ * evaluates arguments that append nodes, no longer shows. */
+Expr expr_ordered(Arena *a, const Expr *e);
 unsigned expr_node_arity(const ExprNode *n); /* arguments of a function or cast, else 0 */
 
 /* Text: `add(x0, mul(f32 2, x1))`. */

@@ -9,11 +9,6 @@ static bool give(OpContext *c, Value *v) {
 bool import_identity(OpContext *c) { return give(c, c->in[0]); }
 
 /* ---- constants ---- */
-static Value *vector(OpContext *c, DType t, size_t n, const void *bytes) {
-  int64_t dims[1] = {(int64_t)n};
-  return build_tensor(&c->b, t, 1, dims, bytes);
-}
-
 bool import_constant(OpContext *c) {
   size_t n;
   if (c->n_attrs != 1) return op_fail(c, DIAG_E0304, "exactly one value must be given");
@@ -26,7 +21,7 @@ bool import_constant(OpContext *c) {
   }
   if (op_has_attr(c, "value_floats")) {
     const float *v = op_floats(c, "value_floats", &n);
-    return give(c, vector(c, DT_f32, n, tensor_from_host(c->b.ir->arena, DT_f32, n, v)->bytes));
+    return give(c, build_floats(&c->b, v, n));
   }
   if (op_has_attr(c, "sparse_value")) return give(c, op_sparse_constant(c, "sparse_value"));
   const Str *strings = op_strs(c, "value_strings", &n);

@@ -28,10 +28,9 @@ bool import_image_scaler(OpContext *c) {
   Builder *b = &c->b;
   size_t n;
   const float *bias = op_floats(c, "bias", &n);
-  const int64_t dims[] = {(int64_t)n};
   Value *x = op_in(c, 0);
   if (!op_rank_in(c, 0, 4, 4)) return false;
-  Value *shift = build_cast(b, build_tensor(b, DT_f32, 1, dims, bias), x->type.dtype, true);
+  Value *shift = build_cast(b, build_floats(b, bias, n), x->type.dtype, true);
   Value *y = build_fn2(b, SC_mul, x, op_scalar_like(c, x, (double)op_float(c, "scale", 1)));
   return op_give(c, 0, n ? build_fn2(b, SC_add, y, op_along_axis(c, shift, 4, 1)) : y);
 }

@@ -6,8 +6,7 @@ static Value *float_vector(OpContext *c, DType t, const char *name) {
   size_t n;
   const float *v = op_floats(c, name, &n);
   if (!v) return NULL;
-  const int64_t dims[] = {(int64_t)n};
-  return build_cast(&c->b, build_tensor(&c->b, DT_f32, 1, dims, tensor_from_host(op_arena(c), DT_f32, n, v)->bytes), t, true);
+  return build_cast(&c->b, build_floats(&c->b, v, n), t, true);
 }
 
 static DType feature_type(const OpContext *c) { return op_dtype(c, 0) == DT_f64 ? DT_f64 : DT_f32; }

@@ -341,8 +341,8 @@ static bool resize(OpContext *c, const Resize *r, const uint32_t *axes, size_t n
         build_read(b, sizes, (ReadDims){.what = "size", .hi = INT32_MAX, .exact = stretch ? exact : NULL}, &n_read);
     if (!d) return false;
     memcpy(out, d, n * sizeof *out);
-    scales = build_fn2(b, SC_div, build_cast(b, build_dims(b, out, n), DT_f64, true),
-                       build_cast(b, build_dims(b, in, n), DT_f64, true));
+    Value *wanted = build_cast(b, build_dims(b, out, n), DT_f64, true), *given = build_cast(b, build_dims(b, in, n), DT_f64, true);
+    scales = build_fn2(b, SC_div, wanted, given); /* apart: C orders no arguments, and what is built is numbered */
     if (!keep_aspect(c, in, n, exact, &scales, out)) return false;
   } else {
     scales = build_cast(b, scales, DT_f64, true);
@@ -399,8 +399,8 @@ bool import_upsample(OpContext *c) {
   const float *f = op_floats(c, "scales", &n);
   const float both[] = {op_float(c, "height_scale", 1), op_float(c, "width_scale", 1)};
   Value *scales = op_in(c, 1);
-  const int64_t dims[] = {c->row->until < 7 ? 2 : (int64_t)n};
-  if (c->row->until < 9) scales = build_tensor(&c->b, DT_f32, 1, dims, c->row->until < 7 ? both : f);
+  if (c->row->until < 7) scales = build_floats(&c->b, both, 2);
+  else if (c->row->until < 9) scales = build_floats(&c->b, f, n);
   if (c->row->until < 7 && op_rank(c, 0) < 2)
     return op_fail(c, DIAG_E0402, "input %s must have rank 2 or more", op_shape(c, 0));
   const size_t count = c->row->until < 7 ? 2 : op_rank(c, 0);
