@@ -159,13 +159,3 @@ void dimc_declare_parts(StrBuf *b, const Dim *const *d, size_t n, DimNames *name
 static void mark(void *user, const Dim *symbol) { ((bool *)user)[symbol->symbol.index] = true; }
 
 void dimc_symbols(const Dim *d, bool *has) { dim_each_symbol(d, mark, has); }
-
-static void note_data(void *user, const Dim *symbol) {
-  if (symbol->symbol.origin == DIM_FROM_DATA) *(bool *)user = true;
-}
-
-bool dimc_has_data(const Dim *d) {
-  bool r = false;
-  dim_each_symbol(d, note_data, &r);
-  return r;
-}

@@ -21,7 +21,5 @@ void dimc_declare_parts(StrBuf *b, const Dim *const *d, size_t n, DimNames *name
 void dimc_const(StrBuf *b, int64_t v);
 /* Marks in has[] (by symbol index) what d depends on. */
 void dimc_symbols(const Dim *d, bool *has);
-/* Whether d depends on a symbol that data decides. */
-bool dimc_has_data(const Dim *d);
 
 #endif

@@ -230,7 +230,9 @@ void emit_call(EmitCtx *c, const Step *s, Str name, bool may_fail, Str args) {
   }
   indent(c);
   StrBuf call = sb_new(c->arena);
-  sb_printf(&call, "%s(%" PRIu32 ", %.*s(%.*s));\n", may_fail ? "CN_TRY" : "CN_STEP", c->n_steps++, STR_ARG(name), STR_ARG(args));
+  sb_printf(&call, "%s(%" PRIu32 ", %.*s(", may_fail ? "CN_TRY" : "CN_STEP", c->n_steps++, STR_ARG(name));
+  sb_str(&call, args);
+  sb_puts(&call, "));\n");
   put_wrapped(&c->calls, sb_view(&call), c->indent, c->indent + 4);
 }
 

@@ -33,6 +33,12 @@ typedef struct SymbolSet {
   bool *has; /* [dims->symbols.n] */
 } SymbolSet;
 
+/* Where in N_run's body a step has decided sizes without a bound: stops_c.c prints what follows from them. */
+typedef struct EmitStop {
+  size_t at;   /* bytes of calls before it */
+  size_t step; /* of main */
+} EmitStop;
+
 typedef struct EmitCtx {
   Arena *arena;
   Diags *diags;
@@ -49,6 +55,7 @@ typedef struct EmitCtx {
   NameScope step_names;
   bool *decided;          /* [dims->symbols.n] by a step printed so far */
   bool *checked;          /* [ir->n_checks] printed behind the step that decided the last symbol of it */
+  VEC(EmitStop) stops;    /* ascending */
   Map shared;             /* text of a step function -> its name */
   Map needs;              /* roots named by emit_need */
   const char *bad_index;  /* statement where an index is out of range */

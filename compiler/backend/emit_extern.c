@@ -103,7 +103,7 @@ static void print_dims(ExternPrinter *p, const PTensor *t, const char *word, uin
 static void print_capacity(ExternPrinter *p, const PTensor *t) {
   DimCtx *dims = p->c->program->dims;
   const Dim *n = dim_product(dims, t->dims, t->rank);
-  if (dimc_has_data(n)) n = dim_upper(dims, n);
+  if (dim_has_data(n)) n = dim_upper(dims, n);
   sb_puts(&p->body, "(size_t)(");
   print_dim(p, n);
   sb_putc(&p->body, ')');
@@ -141,13 +141,13 @@ static void print_operands(ExternPrinter *p, const char *word, const char *array
 /* ---- the call ---- */
 /* A value that data decided is held against its symbol's range before anything is computed from it. */
 static void print_range(EmitCtx *c, StrBuf *b, SymbolSet *used, const Dim *symbol, const char *value, const char *error) {
-  const Dim *upper = dim_upper(c->program->dims, symbol);
+  const Dim *upper = symbol->symbol.bound ? dim_upper(c->program->dims, symbol->symbol.bound) : dim_const(c->program->dims, symbol->hi);
   if (symbol->lo > INT64_MIN) {
     sb_printf(b, "  if (%s < ", value);
     dimc_const(b, symbol->lo);
     sb_printf(b, ") return %s;\n", error);
   }
-  if (dim_is(upper, INT64_MAX) || dimc_has_data(upper)) return;
+  if (dim_is(upper, INT64_MAX)) return;
   emit_symbols_add(c, used, upper);
   sb_printf(b, "  if (%s > ", value);
   emit_dim(c, b, upper);
@@ -201,7 +201,7 @@ static void print_checks(EmitCtx *c) {
   const DimNames names = {.symbols = c->symbols};
   for (size_t i = 0; i < ir->n_checks; i++) {
     const Dim *a = ir->checks[i].a, *b = ir->checks[i].b;
-    if (c->checked[i] || (!dimc_has_data(a) && !dimc_has_data(b)) || !is_decided(c, a) || !is_decided(c, b)) continue;
+    if (c->checked[i] || (!dim_has_data(a) && !dim_has_data(b)) || !is_decided(c, a) || !is_decided(c, b)) continue;
     StrBuf text = sb_new(c->arena);
     dimc_print_checked(&text, a, &names);
     sb_puts(&text, " != ");

@@ -16,7 +16,7 @@ static bool type_is_sized(const Type *t) {
 bool frame_needs_data(const Type *t) {
   if (t->kind != TYPE_TENSOR) return true;
   for (uint32_t i = 0; i < t->rank; i++)
-    if (dimc_has_data(t->dims[i])) return true;
+    if (dim_has_data(t->dims[i])) return true;
   return false;
 }
 
@@ -76,7 +76,7 @@ static const Dim *round_up(DimCtx *c, const Dim *d, size_t align) {
 
 /* Bytes of a buffer; an upper bound where data decides its size. */
 static const Dim *buffer_bytes(DimCtx *c, const Buffer *b) {
-  const Dim *n = dimc_has_data(b->n) ? dim_upper(c, b->n) : b->n;
+  const Dim *n = dim_has_data(b->n) ? dim_upper(c, b->n) : b->n;
   unsigned bits = dtype_rows[b->dtype].bits;
   return bits >= 8 ? dim_mulc(c, n, bits / 8) : dim_ceildiv(c, dim_mulc(c, n, bits), dim_const(c, 8));
 }
@@ -96,13 +96,7 @@ static void place_outputs(Frame *f) {
     f->arena_bytes = dim_add(p->dims, f->placed[b], buffer_bytes(p->dims, &p->buffers.data[b]));
   }
   f->arena_bytes = dim_addc(p->dims, f->arena_bytes, (int64_t)f->lang->head);
-}
-
-/* The bound of a size that data decide may say no more than that an integer has 32 bits. */
-static bool is_bounded_in_name_only(const Frame *f) {
-  bool data = false;
-  for (size_t i = 0; i < f->program->dims->symbols.n; i++) data |= f->program->dims->symbols.data[i]->symbol.origin == DIM_FROM_DATA;
-  return data && f->arena_bytes->kind == DIM_CONST && f->arena_bytes->value > INT32_MAX;
+  f->decided = program_decided(f->arena, p);
 }
 
 static bool check_program(const Frame *f) {
@@ -118,13 +112,13 @@ static bool check_program(const Frame *f) {
                diag_quote(f->diags, f->in[i].onnx));
   if (dim_is_bad(f->arena_bytes))
     diag_add(f->diags, DIAG_E0501, (DiagPlace){0}, "the workspace is larger than the address space");
-  else if (dimc_has_data(f->arena_bytes) || is_bounded_in_name_only(f))
+  else if (dim_has_data(f->arena_bytes))
     diag_add(f->diags, DIAG_E0306, (DiagPlace){0}, "data decide how much workspace is needed, without a useful upper bound");
   return f->diags->list.n == before;
 }
 
 bool frame_init(Frame *f, Arena *a, Diags *d, const Program *p, const BackendOptions *opt) {
-  *f = (Frame){.arena = a, .diags = d, .program = p, .opt = opt, .lang = language_of(opt->target), .name = backend_c_name(a, opt->name), .exact = true,
+  *f = (Frame){.arena = a, .diags = d, .program = p, .opt = opt, .lang = language_of(opt->target), .name = backend_c_name(a, opt->name), .exact = p->regions.n == 0,
                .weights_end = WEIGHTS_HEADER, .weights_size = WEIGHTS_HEADER, .weights_by_hash = map_new(a), .offsets = map_new(a)};
   init_inputs(f);
   init_outputs(f);

@@ -37,6 +37,7 @@ typedef struct Frame {
   Str *locals;     /* [symbols] its name in N_run */
   const Dim *arena_bytes; /* of the whole workspace: the program's, and what outputs that the library owns add */
   const Dim **placed;     /* [buffers] bytes from the workspace's start of such outputs, else NULL */
+  const int64_t *decided; /* [symbols] program_decided */
   Map offsets;            /* id of an offset that is not constant -> Str *, the local of N_run that holds it */
   VEC(const Dim *) offset_dims; /* the same offsets in order */
   size_t align;           /* of the workspace */
@@ -74,6 +75,11 @@ void types_shape(Frame *f, StrBuf *b, const Type *t);       /* "[batch][3]", in 
 void types_declare_structs(Frame *f, StrBuf *b);             /* structs of sequences, maps, optionals that fields need */
 void types_input_field(Frame *f, StrBuf *b, const IoField *io);
 void types_output_field(Frame *f, StrBuf *b, const IoField *io);
+
+/* stops_c.c: what N_run does once data have decided sizes. */
+Str stops_offset_local(const Frame *f, size_t i);   /* of offset_dims[i] */
+void stops_symbols(Frame *f, const EmitCtx *c, bool *has); /* marks what run_stop prints */
+void stops_print(Frame *f, const Map *words, size_t step, StrBuf *b); /* words: all that the calls name */
 
 /* header.c, run_c.c: texts for templates/model.h.in and model.c.in */
 void header_print(Frame *f, StrBuf *b);            /* what lies between the common part and the end */

@@ -15,7 +15,8 @@ static bool workspace_bound(const Frame *f, int64_t *ret) {
 static void print_workspace(Frame *f, StrBuf *b) {
   int64_t bound;
   if (workspace_bound(f, &bound)) {
-    sb_puts(b, dim_is_const(f->arena_bytes, NULL) ? "/* Bytes of workspace that a call needs (1 stands for none). */\n"
+    if (!f->exact) sb_puts(b, "/* Bytes of workspace that a call starts with; then data decide how much more it needs, which ws_needed tells. */\n");
+    else sb_puts(b, dim_is_const(f->arena_bytes, NULL) ? "/* Bytes of workspace that a call needs (1 stands for none). */\n"
                                                   : "/* Bytes of workspace that are enough for all dimensions allowed. */\n");
     sb_printf(b, "#define %.*s_WORKSPACE_SIZE %" PRId64 "\n", STR_ARG(f->name), bound < 1 ? 1 : bound);
   }

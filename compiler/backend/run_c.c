@@ -43,7 +43,7 @@ static void add_size(Sizes *s, const Dim *d, unsigned bytes) {
 
 /* Each expression once: equal ones are one pointer. */
 static void add_size_once(Sizes *s, const Dim *d, unsigned bytes) {
-  if (dim_is_const(d, NULL) || dimc_has_data(d)) return;
+  if (dim_is_const(d, NULL) || dim_has_data(d)) return;
   Str key = arena_printf(s->f->arena, "%" PRIu32 " %u", d->id, bytes);
   if (map_has(&s->seen, key)) return;
   map_put(&s->seen, key, s);
@@ -65,7 +65,7 @@ static Sizes collect_sizes(Frame *f) {
       if (d->kind != DIM_SYMBOL) add_size_once(&s, d, 1);
     }
   for (size_t i = 0; i < p->ir->n_checks; i++) {
-    if (dimc_has_data(p->ir->checks[i].a) || dimc_has_data(p->ir->checks[i].b)) continue;
+    if (dim_has_data(p->ir->checks[i].a) || dim_has_data(p->ir->checks[i].b)) continue;
     add_size(&s, p->ir->checks[i].a, 0);
     add_size(&s, p->ir->checks[i].b, 0);
   }
@@ -156,8 +156,6 @@ static void want_word(void *user, Str word) {
   map_put(&w->words, word, w);
 }
 
-static Str offset_local(const Frame *f, size_t i) { return *(const Str *)f->offsets.entries.data[i].value; }
-
 /* Symbols that the calls, the offsets or the outputs' dimensions need. */
 static Wanted find_wanted(Frame *f, const EmitCtx *c, Str results) {
   const size_t n = f->program->dims->symbols.n;
@@ -166,9 +164,10 @@ static Wanted find_wanted(Frame *f, const EmitCtx *c, Str results) {
   names_each_word(results, want_word, &w);
   for (size_t i = 0; i < n; i++) w.symbols[i] = map_has(&w.words, f->locals[i]);
   for (size_t i = 0; i < f->offset_dims.n; i++)
-    if (map_has(&w.words, offset_local(f, i))) dimc_symbols(f->offset_dims.data[i], w.symbols);
+    if (map_has(&w.words, stops_offset_local(f, i))) dimc_symbols(f->offset_dims.data[i], w.symbols);
   for (size_t i = 0; i < f->n_out; i++)
     for (uint32_t k = 0; f->out[i].sized && k < f->out[i].type.rank; k++) dimc_symbols(f->out[i].type.dims[k], w.symbols);
+  stops_symbols(f, c, w.symbols);
   return w;
 }
 
@@ -222,8 +221,8 @@ static void print_need(Frame *f, StrBuf *b) {
 }
 
 static void print_workspace_checks(Frame *f, StrBuf *b) {
-  if (dim_is(f->arena_bytes, 0)) return;
-  sb_puts(b, "  if (ws_size < out->ws_needed) return CASTNET_ERR_WORKSPACE;\n");
+  if (dim_is(f->arena_bytes, 0) && f->exact) return;
+  if (!dim_is(f->arena_bytes, 0)) sb_puts(b, "  if (ws_size < out->ws_needed) return CASTNET_ERR_WORKSPACE;\n");
   sb_printf(b, "  if (!cn_aligned(ws, %.*s_WORKSPACE_ALIGN)) return CASTNET_ERR_ALIGN;\n", STR_ARG(f->name));
 }
 
@@ -232,9 +231,13 @@ static void print_offsets(Frame *f, const Wanted *want, StrBuf *b) {
   VEC(const Dim *) used = {0};
   VEC(Str) locals = {0};
   for (size_t i = 0; i < f->offset_dims.n; i++) {
-    if (!map_has(&want->words, offset_local(f, i))) continue;
+    if (!map_has(&want->words, stops_offset_local(f, i))) continue;
+    if (dim_has_data(f->offset_dims.data[i])) { /* set when data have decided it */
+      sb_printf(b, "  int64_t %.*s = 0;\n", STR_ARG(stops_offset_local(f, i)));
+      continue;
+    }
     vec_push(f->arena, used, f->offset_dims.data[i]);
-    vec_push(f->arena, locals, offset_local(f, i));
+    vec_push(f->arena, locals, stops_offset_local(f, i));
   }
   DimNames names = {.symbols = f->locals};
   dimc_declare_parts(b, used.data, used.n, &names, false);
@@ -250,7 +253,7 @@ static void print_places(Frame *f, const Wanted *want, StrBuf *b) {
     sb_puts(b, "  unsigned char *const m = (unsigned char *)ws");
     if (f->lang->head) sb_printf(b, " + %zu", f->lang->head);
     sb_puts(b, ";\n");
-  } else if (dim_is(f->arena_bytes, 0)) {
+  } else if (dim_is(f->arena_bytes, 0) && f->exact) {
     sb_puts(b, "  (void)ws;\n  (void)ws_size;\n");
   }
   if (is_wanted(want, "w")) f->lang->run_weights(f, b);
@@ -277,6 +280,17 @@ static void print_results(Frame *f, const EmitCtx *c, StrBuf *b) {
   }
 }
 
+static void print_calls(Frame *f, const EmitCtx *c, const Wanted *want, StrBuf *b) {
+  size_t at = 0;
+  for (size_t i = 0; i < c->stops.n; i++) {
+    const EmitStop *stop = &c->stops.data[i];
+    sb_put(b, c->calls.data + at, stop->at - at);
+    stops_print(f, &want->words, stop->step, b);
+    at = stop->at;
+  }
+  sb_put(b, c->calls.data + at, c->calls.len - at);
+}
+
 void run_body(Frame *f, const EmitCtx *c, StrBuf *b) {
   StrBuf results = sb_new(f->arena);
   print_results(f, c, &results);
@@ -292,7 +306,7 @@ void run_body(Frame *f, const EmitCtx *c, StrBuf *b) {
   print_room_checks(f, b);
   print_places(f, &want, b);
   sb_putc(b, '\n');
-  sb_str(b, sb_view(&c->calls));
+  print_calls(f, c, &want, b);
   sb_putc(b, '\n');
   sb_str(b, sb_view(&results));
   sb_puts(b, "  return CASTNET_OK;\n");

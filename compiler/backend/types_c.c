@@ -49,7 +49,7 @@ void types_shape(Frame *f, StrBuf *b, const Type *t) {
   if (t->rank == 0) sb_puts(b, "a scalar");
   for (uint32_t i = 0; i < t->rank; i++) {
     sb_putc(b, '[');
-    if (dimc_has_data(t->dims[i])) sb_putc(b, '?');
+    if (dim_has_data(t->dims[i])) sb_putc(b, '?');
     else dimc_print(b, t->dims[i], &(DimNames){.symbols = names}, false);
     sb_putc(b, ']');
   }

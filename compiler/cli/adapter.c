@@ -82,7 +82,7 @@ static void put_model(Arena *a, StrBuf *b, const castnet_interface *m) {
   put_fields(&t, a, m->outputs, m->n_outputs, true);
   sb_printf(b, "static int %s_check_run(const void *in, void *out, void *ws, size_t ws_size, const castnet_env *env) {\n"
                "  return %s_run((const %s_inputs *)in, (%s_outputs *)out, ws, ws_size, env);\n}\n", n, n, n, n);
-  sb_printf(b, "#ifndef %s_WORKSPACE_SIZE\n#define %s_WORKSPACE_SIZE 0 /* not known before the call */\n#endif\n", n, n);
+  sb_printf(b, "#if !defined(%s_WORKSPACE_SIZE) || !%s_WORKSPACE_EXACT\n#undef %s_WORKSPACE_SIZE\n#define %s_WORKSPACE_SIZE 0 /* not known before the call */\n#endif\n", n, n, n, n);
   sb_printf(b, "static const struct check_model %s_check = {\n  %s_check_in, %s_check_out, %zu, %zu, sizeof(%s_inputs), sizeof(%s_outputs),\n  ",
             n, n, n, m->n_inputs, m->n_outputs, n, n);
   if (m->n_dims) sb_printf(b, "offsetof(%s_inputs, dim), %zu, ", n, m->n_dims);

@@ -14,18 +14,8 @@ typedef struct Probes {
   VEC(Probe) list;
 } Probes;
 
-static void note_data(void *user, const Dim *symbol) {
-  bool *data = user;
-  if (symbol->symbol.origin == DIM_FROM_DATA) *data = true;
-}
-
-/* A tensor with a name in the model, whose size does not depend on data. */
-static bool can_be_output(const Value *v) {
-  bool data = false;
-  if (v->type.kind != TYPE_TENSOR || !v->name.len || v->data) return false;
-  for (uint32_t i = 0; i < v->type.rank; i++) dim_each_symbol(v->type.dims[i], note_data, &data);
-  return !data;
-}
+/* A tensor with a name in the model. */
+static bool can_be_output(const Value *v) { return v->type.kind == TYPE_TENSOR && v->name.len && !v->data; }
 
 static bool is_output(const Graph *g, const Value *v) {
   for (size_t i = 0; i < g->outputs.n; i++)

@@ -66,9 +66,10 @@ static InterpStatus status_of(int error) {
 
 /* A value that data decided, held against its symbol's range. */
 static InterpStatus decide(Interp *in, const Dim *symbol, int64_t v, InterpStatus error) {
-  int64_t most = INT64_MAX;
-  InterpStatus st = interp_dim(in, dim_upper(in->p->dims, symbol), &most);
-  if (st != INTERP_OK && dim_upper(in->p->dims, symbol) != symbol) return st;
+  const Dim *bound = symbol->symbol.bound;
+  int64_t most = symbol->hi;
+  InterpStatus st = bound ? interp_dim(in, dim_upper(in->p->dims, bound), &most) : INTERP_OK;
+  if (st != INTERP_OK) return st;
   if (v < symbol->lo || v > most) return error;
   in->symbols[symbol->symbol.index] = v;
   in->bound[symbol->symbol.index] = true;

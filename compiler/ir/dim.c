@@ -377,7 +377,7 @@ const Dim *dim_upper(DimCtx *c, const Dim *d) {
   switch (d->kind) {
     case DIM_SYMBOL:
       if (d->symbol.origin == DIM_FROM_INPUT) return d;
-      return d->symbol.bound ? dim_upper(c, d->symbol.bound) : d->hi < INT64_MAX ? dim_const(c, d->hi) : d;
+      return d->symbol.bound ? dim_upper(c, d->symbol.bound) : d->hi < INT32_MAX ? dim_const(c, d->hi) : d;
     case DIM_POLY: {
       const Dim *sum = c->zero;
       for (uint32_t i = 0; i < d->poly.n_terms; i++) {
@@ -448,6 +448,16 @@ void dim_each_symbol(const Dim *d, void (*f)(void *user, const Dim *symbol), voi
       return;
     default: dim_each_symbol(d->pair.a, f, user); dim_each_symbol(d->pair.b, f, user);
   }
+}
+
+static void note_data(void *user, const Dim *symbol) {
+  if (symbol->symbol.origin == DIM_FROM_DATA) *(bool *)user = true;
+}
+
+bool dim_has_data(const Dim *d) {
+  bool r = false;
+  dim_each_symbol(d, note_data, &r);
+  return r;
 }
 
 /* ---- text ---------------------------------------------------------------------------------------------------------------------- */

@@ -89,7 +89,8 @@ int dim_eq(DimCtx *c, const Dim *a, const Dim *b);
 int dim_le(DimCtx *c, const Dim *a, const Dim *b);
 int dim_lt(DimCtx *c, const Dim *a, const Dim *b);
 
-/* Largest value as an expression without data symbols that have a bound, nor (if `numeric`) any symbol: its upper bound. */
+/* Largest value as an expression without data symbols that have a bound. Those that stay are open: their range says no more than
+ * that sizes have 32 bits, so memory for them is taken when they are known. */
 const Dim *dim_upper(DimCtx *c, const Dim *d);
 
 /* Value for given symbol values (by symbol index); false on overflow or division by zero. */
@@ -97,6 +98,8 @@ bool dim_eval(const Dim *d, const int64_t *symbols, int64_t *ret);
 
 /* Each symbol that d depends on, once; calls f(user, symbol). */
 void dim_each_symbol(const Dim *d, void (*f)(void *user, const Dim *symbol), void *user);
+/* Whether d depends on a symbol that data decides. */
+bool dim_has_data(const Dim *d);
 
 /* Text form: `2*batch*n + 3`, `floordiv(n, 2)`; read back by dim_parse (symbols must exist; NULL on a syntax error). */
 void dim_print(StrBuf *b, const Dim *d);

@@ -175,3 +175,33 @@ bool program_verify(const Program *p, StrBuf *ret) {
   }
   return true;
 }
+
+/* ---- when sizes are known ---- */
+int64_t *program_decided(Arena *a, const Program *p) {
+  int64_t *decided = NEW_ARRAY(a, int64_t, p->dims->symbols.n);
+  for (size_t i = 0; i < p->dims->symbols.n; i++) decided[i] = NOT_DECIDED;
+  for (size_t i = 0; i < p->main.steps.n; i++) {
+    const Step *s = &p->main.steps.data[i];
+    const ExternStep *e = s->attr;
+    for (uint32_t k = 0; s->kind == STEP_EXTERN && k < e->n_defs; k++) decided[e->defs[k].symbol->symbol.index] = (int64_t)i;
+    const SymbolsStep *y = s->attr;
+    for (size_t k = 0; s->kind == STEP_SYMBOLS && k < y->n; k++) decided[y->symbols[k]->symbol.index] = (int64_t)i;
+  }
+  return decided;
+}
+
+typedef struct Level { const int64_t *decided; int64_t last; } Level;
+
+static void see_level(void *user, const Dim *symbol) {
+  Level *l = user;
+  if (symbol->symbol.origin != DIM_FROM_DATA) return;
+  const int64_t at = l->decided[symbol->symbol.index];
+  if (at == NOT_DECIDED) l->last = INT64_MAX;
+  else if (at > l->last) l->last = at;
+}
+
+int64_t program_level(const int64_t *decided, const Dim *d) {
+  Level l = {decided, NOT_DECIDED};
+  dim_each_symbol(d, see_level, &l);
+  return l.last;
+}

@@ -183,6 +183,9 @@ typedef struct Step {
 
 struct Block { VEC(Step) steps; };
 
+/* Once main's step `step` has decided its symbols, the call needs `bytes` of workspace, all before included. */
+typedef struct Region { size_t step; const Dim *bytes; } Region;
+
 typedef struct ProgramOutput { uint32_t tensor; Type type; Str name; } ProgramOutput;
 
 typedef struct Program {
@@ -195,10 +198,16 @@ typedef struct Program {
   VEC(ProgramOutput) outputs;
   Block main;
   /* by the planner: */
-  const Dim *arena_bytes;      /* workspace size */
+  const Dim *arena_bytes;      /* workspace size, without the regions */
+  VEC(Region) regions;         /* what data ask for beyond that, by ascending steps */
   size_t peak, lower_bound, file_order_peak; /* bytes, where static */
 } Program;
 
+/* By symbol: which step of main decides it, NOT_DECIDED where none does. */
+enum { NOT_DECIDED = -1 };
+int64_t *program_decided(Arena *a, const Program *p);
+/* The step that decides the last data symbol of d, NOT_DECIDED where there is none; INT64_MAX where one never is. */
+int64_t program_level(const int64_t *decided, const Dim *d);
 uint32_t program_add_buffer(Program *p, Buffer b);
 uint32_t program_add_tensor(Program *p, PTensor t);
 /* Drops axes of extent 1, merges axes that every access walks alike. */

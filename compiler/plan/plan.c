@@ -1,22 +1,12 @@
-#include "plan/plan.h"
+#include "plan/plan_private.h"
 
 #include "plan/order.h"
 #include "plan/place.h"
 #include "plan/plan_check.h"
 
-enum { ALIGN = 64, NEVER = -1, UNBOUNDED = INT32_MAX, TYPICAL = 64, STEPS_HARD = 100000000 };
+enum { UNBOUNDED = INT32_MAX, TYPICAL = 64, STEPS_HARD = 100000000 };
 
 static const int64_t LARGEST = INT64_C(1) << 36; /* bytes that any one tensor may certainly take */
-
-typedef struct Life { int64_t first, last; } Life; /* steps: written, last read; first NEVER: not used */
-
-typedef struct Planner {
-  Arena *a;
-  Program *p;
-  Life *life;           /* by buffer */
-  const Dim **bytes;    /* by buffer: size, aligned, data-dependent parts at their bounds */
-  int64_t *typical;     /* by symbol: the value that sizes are compared at */
-} Planner;
 
 /* ---- lifetimes ---------------------------------------------------------------------------------------------------------------- */
 static void touch(Planner *l, uint32_t tensor, int64_t step) {
@@ -33,6 +23,23 @@ static void find_lives(Planner *l) {
     for (uint32_t k = 0; k < s->n_in; k++) touch(l, s->in[k], (int64_t)i);
     for (uint32_t k = 0; k < s->n_out; k++) touch(l, s->out[k], (int64_t)i);
     touch(l, s->scratch, (int64_t)i);
+  }
+  for (size_t i = 0; i < l->p->buffers.n; i++) /* the caller reads them after the call */
+    if (l->owned[i] && l->life[i].first != NEVER) l->life[i].last = (int64_t)l->p->main.steps.n;
+}
+
+static bool has_data_size(const PTensor *t) {
+  bool r = false;
+  for (uint32_t k = 0; k < t->rank; k++) r = r || dim_has_data(t->dims[k]);
+  return r;
+}
+
+static void find_owned(Planner *l, bool all) {
+  for (size_t i = 0; i < l->p->outputs.n; i++) {
+    const uint32_t t = l->p->outputs.data[i].tensor;
+    if (t == NO_TENSOR) continue;
+    const uint32_t b = l->p->tensors.data[t].buffer;
+    if (l->p->buffers.data[b].kind == BUF_OUTPUT) l->owned[b] = all || has_data_size(&l->p->tensors.data[t]);
   }
 }
 
@@ -90,9 +97,12 @@ static const Dim *byte_size(Planner *l, const Buffer *b) {
   return dim_mulc(c, dim_ceildiv(c, bytes, dim_const(c, ALIGN)), ALIGN);
 }
 
-static bool placed(const Planner *l, size_t i) {
-  return l->p->buffers.data[i].kind == BUF_ARENA && l->life[i].first != NEVER && l->p->buffers.data[i].alias_of == NO_BUFFER;
+bool plan_has_place(const Planner *l, size_t i) {
+  return (l->p->buffers.data[i].kind == BUF_ARENA || l->owned[i]) && l->life[i].first != NEVER && l->p->buffers.data[i].alias_of == NO_BUFFER;
 }
+
+/* Placed before the call: all but those that open symbols decide (plan/regions.c). */
+static bool placed(const Planner *l, size_t i) { return plan_has_place(l, i) && l->level[i] == NOT_DECIDED; }
 
 typedef struct SizeKind { bool known, bounded; } SizeKind;
 
@@ -117,7 +127,7 @@ static size_t live_peak(Planner *l) {
   find_lives(l);
   find_in_place(l);
   for (size_t i = 0; i < l->p->buffers.n; i++) {
-    if (placed(l, i)) {
+    if (plan_has_place(l, i)) {
       const size_t bytes = typical_bytes(l, i);
       born[l->life[i].first] += bytes;
       gone[l->life[i].last] += bytes;
@@ -268,7 +278,7 @@ static bool check(Planner *l, Diags *d) {
   find_lives(l); /* anew: planning stretched the lives of what is replaced in place */
   for (size_t i = 0; i < p->buffers.n; i++) {
     const Buffer *b = &p->buffers.data[i];
-    if (b->kind != BUF_ARENA || l->life[i].first == NEVER) continue;
+    if ((b->kind != BUF_ARENA && !l->owned[i]) || l->life[i].first == NEVER || l->level[i] != NOT_DECIDED) continue;
     uint32_t r = root(p, (uint32_t)i);
     number[i] = n;
     items[n++] = (PlanItem){l->life[i].first, l->life[i].last + 1, (size_t)p->buffers.data[r].offset->value, (size_t)l->bytes[i]->hi, b->align};
@@ -308,17 +318,22 @@ bool plan_program(Program *p, Diags *d, const PlanOptions *opt) {
   Planner l = {.a = p->arena, .p = p};
   l.life = NEW_ARRAY(p->arena, Life, p->buffers.n);
   l.bytes = NEW_ARRAY(p->arena, const Dim *, p->buffers.n);
+  l.level = NEW_ARRAY(p->arena, int64_t, p->buffers.n);
+  l.owned = NEW_ARRAY(p->arena, bool, p->buffers.n);
+  find_owned(&l, opt->own_outputs);
   p->file_order_peak = p->ir->file_order_peak;
   if (!find_sizes(&l, d)) return false;
   if (opt->reuse) choose_order(&l, opt->step_budget);
+  const int64_t *decided = program_decided(p->arena, p);
   find_lives(&l);
   if (opt->reuse) find_in_place(&l);
   SizeKind kind = {true, true};
   for (size_t i = 0; i < p->buffers.n; i++) {
+    l.level[i] = program_level(decided, l.bytes[i]);
     if (!placed(&l, i)) continue;
     if (dim_is_bad(l.bytes[i])) return diag_add(d, DIAG_E0501, (DiagPlace){0}, "the size of a buffer overflows"), false;
     dim_each_symbol(l.bytes[i], see_symbol, &kind);
   }
-  if (!kind.known && !kind.bounded) return place_dynamic(&l, d, opt);
-  return place_static(&l, d, opt) && check(&l, d);
+  const bool ok = !kind.known && !kind.bounded ? place_dynamic(&l, d, opt) : place_static(&l, d, opt) && check(&l, d);
+  return ok && plan_regions(&l, d, opt->reuse);
 }

@@ -7,9 +7,10 @@
 typedef struct PlanOptions {
   uint64_t step_budget; /* 0: the default */
   bool reuse;           /* false: every buffer has its own place (for tests) */
+  bool own_outputs;     /* all outputs lie in the workspace; else only those whose size data decide */
 } PlanOptions;
 
-/* Fills buffers' offsets and alias_of, arena_bytes, peak, lower_bound. False after a diagnostic (E0501: too large). */
+/* Fills buffers' offsets and alias_of, arena_bytes, regions, peak, lower_bound. False after a diagnostic (E0501: too large). */
 bool plan_program(Program *p, Diags *d, const PlanOptions *opt);
 
 #endif

@@ -44,8 +44,8 @@ static void expressions(void **state) {
                       "cn_dim_mul_checked(4, cn_dim_min(batch, len), &bad)");
   assert_string_equal(text(&f, sum, true, false),
                       "cn_dim_add_checked(cn_dim_mul_checked(batch, len, &bad), -3, &bad)");
-  assert_true(dimc_has_data(sum));
-  assert_false(dimc_has_data(f.n));
+  assert_true(dim_has_data(sum));
+  assert_false(dim_has_data(f.n));
   arena_free(f.a);
 }
 

@@ -1,0 +1,27 @@
+/* Shared by the files of planning. */
+#ifndef CASTNET_PLAN_PRIVATE_H
+#define CASTNET_PLAN_PRIVATE_H
+
+#include "plan/plan.h"
+
+enum { ALIGN = 64, NEVER = -1 };
+
+typedef struct Life { int64_t first, last; } Life; /* steps: written, last read; first NEVER: not used */
+
+typedef struct Planner {
+  Arena *a;
+  Program *p;
+  Life *life;        /* by buffer */
+  const Dim **bytes; /* by buffer: size, aligned, data-dependent parts at their bounds */
+  int64_t *typical;  /* by symbol: the value that sizes are compared at */
+  int64_t *level;    /* by buffer: the step that decides its size, NOT_DECIDED: known before the call */
+  bool *owned;       /* by buffer: an output that lies in the workspace */
+} Planner;
+
+/* Whether the buffer has storage of its own in the workspace. */
+bool plan_has_place(const Planner *l, size_t buffer);
+
+/* regions.c: places what open symbols decide behind the rest, and fills program->regions. */
+bool plan_regions(Planner *l, Diags *d, bool reuse);
+
+#endif

@@ -1,0 +1,59 @@
+/* Buffers whose size is known only when data have decided it: they lie behind all others, in slots by the step that decides them, so
+ * that a slot's place and size are known as soon as that step is done. */
+#include "plan/plan_private.h"
+
+typedef struct Slot {
+  int64_t level; /* the step that decides its size */
+  const Dim *size;
+  VEC(uint32_t) buffers;
+} Slot;
+
+typedef VEC(Slot) Slots;
+
+/* Lives apart from all in the slot, and starts when the slot's place is known. */
+static bool fits(const Planner *l, const Slot *s, uint32_t buffer) {
+  const Life *b = &l->life[buffer];
+  if (l->level[buffer] != s->level && b->first <= s->level) return false;
+  for (size_t i = 0; i < s->buffers.n; i++) {
+    const Life *a = &l->life[s->buffers.data[i]];
+    if (a->first <= b->last && b->first <= a->last) return false;
+  }
+  return true;
+}
+
+static void add(Planner *l, Slots *slots, uint32_t buffer, bool reuse) {
+  size_t s = 0;
+  while (s < slots->n && (!reuse || !fits(l, &slots->data[s], buffer))) s++;
+  if (s == slots->n) vec_push(l->a, *slots, ((Slot){.level = l->level[buffer], .size = l->p->dims->zero}));
+  slots->data[s].size = dim_max(l->p->dims, slots->data[s].size, l->bytes[buffer]);
+  vec_push(l->a, slots->data[s].buffers, buffer);
+}
+
+/* What a step itself decides about the size of its result comes too late. */
+static bool check_levels(const Planner *l, Diags *d) {
+  for (size_t i = 0; i < l->p->buffers.n; i++)
+    if (plan_has_place(l, i) && l->level[i] != NOT_DECIDED && l->level[i] >= l->life[i].first) {
+      (void)diag_add(d, DIAG_E0306, l->p->main.steps.data[l->life[i].first].src, "data decide the size of a result, without an upper bound");
+      return false;
+    }
+  return true;
+}
+
+bool plan_regions(Planner *l, Diags *d, bool reuse) {
+  Program *p = l->p;
+  Slots slots = {0};
+  if (!check_levels(l, d)) return false;
+  for (int64_t level = (int64_t)p->main.steps.n; level-- > 0;) /* later ones first: earlier buffers may join them */
+    for (uint32_t i = 0; i < p->buffers.n; i++)
+      if (plan_has_place(l, i) && l->level[i] == level) add(l, &slots, i, reuse);
+  const Dim *at = dim_mulc(p->dims, dim_ceildiv(p->dims, p->arena_bytes, dim_const(p->dims, ALIGN)), ALIGN);
+  for (size_t s = slots.n; s-- > 0;) {
+    const Slot *slot = &slots.data[s];
+    for (size_t i = 0; i < slot->buffers.n; i++) p->buffers.data[slot->buffers.data[i]].offset = at;
+    at = dim_add(p->dims, at, slot->size);
+    if (!p->regions.n || p->regions.data[p->regions.n - 1].step != (size_t)slot->level) vec_push(p->arena, p->regions, ((Region){.step = (size_t)slot->level}));
+    p->regions.data[p->regions.n - 1].bytes = at;
+  }
+  if (dim_is_bad(at)) return diag_add(d, DIAG_E0501, (DiagPlace){0}, "the workspace's size overflows"), false;
+  return true;
+}
