@@ -132,7 +132,7 @@ static void describe(castnet *c, const PipelineOptions *opt) {
   c->iface = (castnet_interface){.prefix = f->prefix.ptr, .cflags = opt->backend.target->cflags,
                                  .inputs = fields(c, f->inputs, f->n_inputs), .outputs = fields(c, f->outputs, f->n_outputs),
                                  .n_inputs = f->n_inputs, .n_outputs = f->n_outputs, .dims = dims, .n_dims = f->n_dims,
-                                 .weights_at_run_time = f->weights_at_run_time,
+                                 .weights_at_run_time = f->weights_at_run_time, .source = f->source.ptr, .device = f->device,
                                  .big_endian = opt->backend.target->big_endian};
 }
 

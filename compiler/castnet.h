@@ -134,6 +134,8 @@ typedef struct castnet_interface {
   const castnet_dim_field *dims; /* none: no N_dims, no N_workspace_size */
   size_t n_dims;
   int weights_at_run_time; /* castnet_env.weights must point to N_weights.bin */
+  const char *source; /* the file of the steps: "N.c" */
+  const char *device; /* what pointers of inputs and outputs are to: "cuda"; "": the memory of the machine that calls */
   int big_endian;          /* the target's byte order */
 } castnet_interface;
 

@@ -20,7 +20,8 @@ enum {
   CASTNET_ERR_ISA = 6,       /* this machine lacks instructions that the code was compiled for */
   CASTNET_ERR_WEIGHTS = 7,   /* the weights are missing, of another version, or belong to other code */
   CASTNET_ERR_TRIP = 8,      /* a loop went on beyond max_trip */
-  CASTNET_ERR_OP = 9         /* a custom operator failed, or data that an operator refuses */
+  CASTNET_ERR_OP = 9,        /* a custom operator failed, or data that an operator refuses */
+  CASTNET_ERR_DEVICE = 10    /* an accelerator refused a launch or a copy */
 };
 
 /* The environment of a call. All zero is the default, as is NULL; read up to `size`, grows only at its end. */

@@ -44,13 +44,18 @@ static void guard_open(const unsigned char *p, size_t n) { (void)p, (void)n; }
 #endif
 
 /* ---- memory ---- */
+#ifndef CHECK_DEVICE /* else made for the device */
+static void *memory_new(size_t n) { return malloc(n); }
+static void memory_free(void *p) { free(p); }
+#endif
+
 static void die(const char *why) {
   (void)fprintf(stderr, "check: %s\n", why);
   exit(99);
 }
 
 static void *allocate(size_t n) {
-  void *p = malloc(n ? n : 1);
+  void *p = memory_new(n ? n : 1);
   if (!p) die("out of memory");
   return p;
 }
@@ -239,7 +244,7 @@ static int count_elements(const struct check_field *f, const unsigned char *out,
 static void give_room(struct call *c, size_t k, size_t n) {
   const struct check_field *f = &c->m->out[k];
   if (!block_whole(&c->blocks[k])) set_fault(c, FAULT_OUTPUT, k);
-  free(c->blocks[k].base);
+  memory_free(c->blocks[k].base);
   c->blocks[k] = block_new(bytes_of(f->type, n), 64);
   c->capacity[k] = n;
   memcpy(c->out + f->value, &c->blocks[k].at, sizeof(void *));
@@ -278,7 +283,7 @@ static int grow_workspace(struct call *c) {
   }
   if (c->m->ws_bound && n > c->m->ws_bound) set_fault(c, FAULT_WS_BOUND, 0);
   if (!block_whole(&c->ws)) set_fault(c, FAULT_WORKSPACE, 0);
-  free(c->ws.base);
+  memory_free(c->ws.base);
   c->ws = block_new(n, c->m->ws_align);
   return 1;
 }

@@ -76,6 +76,11 @@ def hostile(binary, *options):
     return " ".join([f"{{python}} tests/hostile/run.py --castnet {{{binary}}} --corpus {{corpus}}", *options])
 
 
+CUDA_MODELS = ("{python} tests/models/run.py --castnet {plain} --target cuda --cc tests/cuda/emulated_nvcc --run-timeout 600 "
+               "--must-pass tests/cuda/must_pass.txt")
+CUDA_CASES = "{python} tests/conformance/run.py --castnet {plain} --cases {cases} --target cuda --partial --cc tests/cuda/emulated_nvcc"
+
+
 STAGES = [
     Stage("unit", "the compiler's stages, one by one",
           [meson("plain", "unit")],
@@ -113,6 +118,10 @@ STAGES = [
           [cross_models(target, CROSS_MODELS) for target in CROSS]),
     Stage("firmware", "a microcontroller without an operating system, played by qemu: results, symbols, stack",
           ["{python} tests/firmware/run.py --castnet {plain} --cases {cases} --models={models}"]),
+    Stage("cuda", "target cuda: compiled by nvcc where there is one, run on an emulated GPU",
+          ["{python} tests/cuda/compile.py --castnet {plain} --filter mnist_cntk --filter micro_kws_qop --filter magika_v3_3",
+           f"{CUDA_MODELS} --filter m*", f"{CUDA_CASES} --every 60 --timeout 600"],
+          ["{python} tests/cuda/compile.py --castnet {plain}", CUDA_MODELS, f"{CUDA_CASES} --every 8 --timeout 900"]),
     Stage("hostile", "hostile and odd files: verdicts, memory, time",
           [hostile("plain")]),
     Stage("sanitize", "a shard of the suite and of the hostile files under ASan and UBSan",

@@ -54,7 +54,7 @@ static Str headers_text(Arena *a, const Bundle *bundle) {
 static Str bundle_text(const Frame *f, const Bundle *bundle) {
   StrBuf b = sb_new(f->arena);
   for (size_t i = 0; i < bundle->chunks.n; i++) {
-    f->lang->item(&b, bundle->chunks.data[i]->text);
+    f->lang->item(&b, bundle->chunks.data[i]);
     sb_puts(&b, "\n\n");
   }
   return sb_view(&b);
@@ -76,7 +76,7 @@ static Str detect_text(Frame *f) {
 
 /* Sections of N.h and N.c. */
 typedef struct Texts {
-  Str head, header, headers, runtime, strings, steps, workspace_size, body, detect, init;
+  Str head, header, headers, runtime, strings, steps, workspace_size, body, detect, functions;
 } Texts;
 
 typedef struct Undecided {
@@ -106,16 +106,16 @@ static bool check_decided(EmitCtx *c, Str body) {
 }
 
 static bool make_texts(Frame *f, EmitCtx *c, Texts *t) {
-  StrBuf header = sb_new(f->arena), size = sb_new(f->arena), strings = sb_new(f->arena), body = sb_new(f->arena), init = sb_new(f->arena);
+  StrBuf header = sb_new(f->arena), size = sb_new(f->arena), strings = sb_new(f->arena), body = sb_new(f->arena), functions = sb_new(f->arena);
   header_print(f, &header);
   run_workspace_size(f, &size);
   run_strings(f, &strings);
   run_body(f, c, &body);
-  if (f->lang->init) f->lang->init(f, &init);
+  if (f->lang->functions) f->lang->functions(f, &functions);
   *t = (Texts){.header = sb_view(&header), .workspace_size = sb_view(&size), .strings = sb_view(&strings),
-               .body = sb_view(&body), .steps = sb_view(&c->functions), .detect = detect_text(f), .init = sb_view(&init)};
+               .body = sb_view(&body), .steps = sb_view(&c->functions), .detect = detect_text(f), .functions = sb_view(&functions)};
   Bundle bundle = {0};
-  const Str texts[] = {t->workspace_size, t->body, t->steps, t->detect, t->init};
+  const Str texts[] = {t->workspace_size, t->body, t->steps, t->detect, t->functions};
   if (!check_decided(c, t->body)) return false;
   if (!close_bundle(f, c, texts, sizeof texts / sizeof *texts, &bundle)) return false;
   t->headers = headers_text(f->arena, &bundle);
@@ -126,7 +126,7 @@ static bool make_texts(Frame *f, EmitCtx *c, Texts *t) {
 
 /* The code's hash leaves out what says nothing of it: comments on top and the weights' values. The set's id takes all. */
 static void make_hashes(Frame *f, const Texts *t) {
-  const Str code[] = {t->headers, t->runtime, t->strings, t->steps, t->workspace_size, t->body, t->detect, t->init};
+  const Str code[] = {t->headers, t->runtime, t->strings, t->steps, t->workspace_size, t->body, t->detect, t->functions};
   HashState *h = hash128_new(f->arena);
   for (size_t i = 0; i < sizeof code / sizeof *code; i++) hash128_add(h, code[i].ptr, code[i].len);
   f->code_hash = hash128_end(h);
@@ -176,7 +176,7 @@ static bool make_files(Frame *f, const Texts *t, FileSet *ret) {
       {"workspace_size", t->workspace_size},
       {"body", t->body},
       {"detect", t->detect},
-      {"init", t->init},
+      {"functions", t->functions},
   };
   const size_t n = sizeof values / sizeof *values;
   return weights_files(f, ret) && add_file(f, ret, f->lang->suffix, f->lang->skeleton, values, n) &&

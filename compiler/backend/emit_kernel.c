@@ -208,7 +208,7 @@ static bool print_rest(EmitCtx *c, const Step *s, const Epilogue *e, uint32_t do
 }
 
 /* ---- windows --------------------------------------------------------------------------------------------------------------------- */
-static void print_three(KernelPrinter *k, const char *name, const Dim *const d[3]) {
+void kernel_three(KernelPrinter *k, const char *name, const Dim *const d[3]) {
   Str t[3];
   for (int i = 0; i < 3; i++) t[i] = kernel_size(k, d[i]);
   kernel_arg(k, ".%s = {%.*s, %.*s, %.*s}", name, STR_ARG(t[0]), STR_ARG(t[1]), STR_ARG(t[2]));
@@ -231,15 +231,15 @@ static void print_pad(KernelPrinter *k, const Dim *const pad[3]) {
   kernel_arg(k, ".pad = {%s}", b.data);
 }
 
-static void print_window(KernelPrinter *k, const WindowDims *w, const Dim *images, const Dim *groups, const Dim *c, const Dim *m) {
+void kernel_window(KernelPrinter *k, const WindowDims *w, const Dim *images, const Dim *groups, const Dim *c, const Dim *m) {
   kernel_group(k, "window");
   kernel_arg_size(k, "images", images);
   kernel_arg_size(k, "groups", groups);
   kernel_arg_size(k, "c", c);
   kernel_arg_size(k, "m", m);
-  print_three(k, "in", w->in);
-  print_three(k, "out", w->out);
-  print_three(k, "kernel", w->kernel);
+  kernel_three(k, "in", w->in);
+  kernel_three(k, "out", w->out);
+  kernel_three(k, "kernel", w->kernel);
   print_numbers(k, "stride", w->stride);
   print_numbers(k, "dilation", w->dilation);
   print_numbers(k, "up", w->up);
@@ -274,7 +274,7 @@ bool emit_conv(EmitCtx *c, const Step *s) {
   const bool packed = v->depthwise || v->w_packed;
   const char *scratch = packed ? "scratch" : print_conv_pack(&k, v, groups, m, w.kernel, weights);
   kernel_args(&k, v->depthwise ? "cn_depthwise_f32_args" : "cn_conv_f32_args", true);
-  print_window(&k, &w, x->dims[0], groups, v->channels, m);
+  kernel_window(&k, &w, x->dims[0], groups, v->channels, m);
   kernel_arg(&k, ".in = %s", in.ptr);
   kernel_arg(&k, ".weights = %s", packed ? weights.ptr : "scratch");
   kernel_arg(&k, ".out = y");
@@ -299,8 +299,8 @@ bool emit_pool(EmitCtx *c, const Step *s) {
   KernelPrinter k = kernel_printer(c, s);
   Str in = emit_param(&k.params, s->in[0]);
   kernel_args(&k, "cn_pool_f32_args", true);
-  print_window(&k, &w, x->dims[0], x->dims[1], d->one, d->one);
-  print_three(&k, "pad_end", w.pad_hi);
+  kernel_window(&k, &w, x->dims[0], x->dims[1], d->one, d->one);
+  kernel_three(&k, "pad_end", w.pad_hi);
   kernel_arg(&k, ".in = %s", in.ptr);
   kernel_arg(&k, ".out = y");
   if (attr->kind == POOL_AVERAGE) kernel_arg(&k, ".flags = CN_POOL_AVERAGE%s", attr->count_include_pad ? " | CN_POOL_INCLUDE_PAD" : "");

@@ -4,6 +4,7 @@
 
 #include "backend/emit_expr.h"
 #include "backend/emit_steps.h"
+#include "lower/window.h"
 
 typedef struct KernelPrinter {
   EmitCtx *c;
@@ -26,6 +27,9 @@ void kernel_arg_size(KernelPrinter *k, const char *name, const Dim *d);
 void kernel_group(KernelPrinter *k, const char *name);
 void kernel_group_end(KernelPrinter *k);
 void kernel_args_end(KernelPrinter *k);
+/* Items: three sizes; a cn_window. */
+void kernel_three(KernelPrinter *k, const char *name, const Dim *const d[3]);
+void kernel_window(KernelPrinter *k, const WindowDims *w, const Dim *images, const Dim *groups, const Dim *c, const Dim *m);
 
 /* The function (operands x0.., the result y, scratch) and its call. */
 void kernel_finish(KernelPrinter *k);

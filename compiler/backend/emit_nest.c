@@ -1,40 +1,27 @@
 /* Nests as loops. Four shapes: a map; a reduction whose innermost axis is reduced, in lanes that are joined by a fixed tree; a
  * reduction over strips of an outer axis; a scan or scatter, in order. */
-#include "backend/emit_expr.h"
-#include "backend/emit_steps.h"
+#include "backend/emit_nest.h"
+
 #include "backend/language.h"
 
 enum { LANES = 16, STRIP = 64, BLOCK = 2048 };
 
-typedef struct NestPrinter {
-  EmitCtx *c;
-  const Program *p;
-  const Nest *n;
-  StrBuf *b;
-  bool wide;           /* int64_t loops, else int32_t */
-  Str coords[MAX_RANK];
-  Str *load_pointers, *post_pointers;
-  Str store_pointer;
-  uint32_t outer;      /* axes that are not reduced */
-  bool may_fail;
-} NestPrinter;
-
 static const char *index_type(const NestPrinter *p) { return p->wide ? "int64_t" : "int32_t"; }
 
-static void open_loop(NestPrinter *p, uint32_t axis, unsigned indent) {
+void nest_open_loop(NestPrinter *p, uint32_t axis, unsigned indent) {
   StrBuf *b = p->b;
   sb_printf(b, "%*sfor (%s i%u = 0; i%u < ", (int)indent, "", index_type(p), axis, axis);
   emit_dim(p->c, b, p->n->extent[axis]);
   sb_printf(b, "; i%u++) {\n", axis);
 }
 
-static void close_loop(NestPrinter *p, unsigned indent) { sb_printf(p->b, "%*s}\n", (int)indent, ""); }
+void nest_close_loop(NestPrinter *p, unsigned indent) { sb_printf(p->b, "%*s}\n", (int)indent, ""); }
 
-static ExprPrinter map_printer(NestPrinter *p) {
+ExprPrinter nest_map_printer(NestPrinter *p) {
   return expr_printer(p->c, &p->n->map, p->n->n_axes, p->coords, p->n->loads, p->load_pointers, NULL, "t", p->wide);
 }
 
-static void store(NestPrinter *p, ExprPrinter *e, Str value, unsigned indent) {
+void nest_store(NestPrinter *p, ExprPrinter *e, Str value, unsigned indent) {
   DType t = p->p->tensors.data[p->n->store.tensor].dtype;
   Str s = expr_store_text(p->c, t, p->store_pointer, expr_print_index(e, &p->n->store), value);
   sb_printf(p->b, "%*s", (int)indent, "");
@@ -44,26 +31,25 @@ static void store(NestPrinter *p, ExprPrinter *e, Str value, unsigned indent) {
 
 /* ---- map -------------------------------------------------------------------------------------------------------------------- */
 static void print_map(NestPrinter *p) {
-  ExprPrinter e = map_printer(p);
+  ExprPrinter e = nest_map_printer(p);
   unsigned indent = 2;
   expr_print_depth(&e, p->b, 0, indent);
   for (uint32_t j = 0; j < p->n->n_axes; j++, indent += 2) {
-    open_loop(p, j, indent);
+    nest_open_loop(p, j, indent);
     expr_print_depth(&e, p->b, j + 1, indent + 2);
   }
-  store(p, &e, expr_print_result(&e), indent);
-  for (uint32_t j = 0; j < p->n->n_axes; j++) close_loop(p, indent -= 2);
+  nest_store(p, &e, expr_print_result(&e), indent);
+  for (uint32_t j = 0; j < p->n->n_axes; j++) nest_close_loop(p, indent -= 2);
   p->may_fail |= e.may_fail;
 }
 
 /* ---- reductions ----------------------------------------------------------------------------------------------------------------- */
-static Str combine(NestPrinter *p, Str a, Str b) {
+Str nest_combine(NestPrinter *p, Str a, Str b) {
   Str args[2] = {a, b};
   return expr_fn_text(p->c, reduce_combiner(p->n->reduce), p->n->acc, args);
 }
 
-/* Prints what follows a reduction at its outer point: post over `acc`, then the store. */
-static void finish(NestPrinter *p, Str acc, const Str *coords, unsigned indent) {
+void nest_finish(NestPrinter *p, Str acc, const Str *coords, unsigned indent) {
   const Nest *n = p->n;
   Str *given = NEW_ARRAY(p->c->arena, Str, n->n_post_loads + 1), *pointers = NEW_ARRAY(p->c->arena, Str, n->n_post_loads + 1);
   Access *accesses = NEW_ARRAY(p->c->arena, Access, n->n_post_loads + 1);
@@ -74,11 +60,11 @@ static void finish(NestPrinter *p, Str acc, const Str *coords, unsigned indent) 
   }
   ExprPrinter e = expr_printer(p->c, &n->post, p->outer, coords, accesses, pointers, given, "u", p->wide);
   for (unsigned d = 0; d <= p->outer; d++) expr_print_depth(&e, p->b, d, indent);
-  store(p, &e, expr_print_result(&e), indent);
+  nest_store(p, &e, expr_print_result(&e), indent);
   p->may_fail |= e.may_fail;
 }
 
-static void declare_acc(NestPrinter *p, const char *array, unsigned indent) {
+void nest_declare_acc(NestPrinter *p, const char *array, unsigned indent) {
   Str zero = expr_const_text(p->c, p->n->acc, reduce_identity(p->n->reduce, p->n->acc));
   sb_printf(p->b, "%*s%s acc%s = %.*s;\n", (int)indent, "", expr_register_ctype(p->n->acc), array, STR_ARG(zero));
 }
@@ -86,29 +72,29 @@ static void declare_acc(NestPrinter *p, const char *array, unsigned indent) {
 /* Opens loops [from, to), printing what becomes known in each. */
 static unsigned open_loops(NestPrinter *p, ExprPrinter *e, uint32_t from, uint32_t to, unsigned indent) {
   for (uint32_t j = from; j < to; j++, indent += 2) {
-    open_loop(p, j, indent);
+    nest_open_loop(p, j, indent);
     expr_print_depth(e, p->b, j + 1, indent + 2);
   }
   return indent;
 }
 
 static unsigned close_loops(NestPrinter *p, uint32_t n, unsigned indent) {
-  for (uint32_t j = 0; j < n; j++) close_loop(p, indent -= 2);
+  for (uint32_t j = 0; j < n; j++) nest_close_loop(p, indent -= 2);
   return indent;
 }
 
 static void reduce_plain(NestPrinter *p) {
   const Nest *n = p->n;
-  ExprPrinter e = map_printer(p);
+  ExprPrinter e = nest_map_printer(p);
   expr_print_depth(&e, p->b, 0, 2);
   unsigned indent = open_loops(p, &e, 0, p->outer, 2);
-  declare_acc(p, "", indent);
+  nest_declare_acc(p, "", indent);
   unsigned inner = open_loops(p, &e, p->outer, n->n_axes, indent);
   sb_printf(p->b, "%*sacc = ", (int)inner, "");
-  sb_str(p->b, combine(p, STR("acc"), expr_print_result(&e)));
+  sb_str(p->b, nest_combine(p, STR("acc"), expr_print_result(&e)));
   sb_puts(p->b, ";\n");
   (void)close_loops(p, n->n_reduce, inner);
-  finish(p, STR("acc"), p->coords, indent);
+  nest_finish(p, STR("acc"), p->coords, indent);
   (void)close_loops(p, p->outer, indent);
   p->may_fail |= e.may_fail;
 }
@@ -119,7 +105,7 @@ static void lane_loop(NestPrinter *p, ExprPrinter *e, const char *count, unsigne
   sb_printf(b, "%*sfor (int l = 0; l < %s; l++) {\n", (int)indent, "", count);
   expr_print_depth(e, b, p->n->n_axes, indent + 2);
   sb_printf(b, "%*sacc[l] = ", (int)indent + 2, "");
-  sb_str(b, combine(p, STR("acc[l]"), expr_print_result(e)));
+  sb_str(b, nest_combine(p, STR("acc[l]"), expr_print_result(e)));
   sb_printf(b, ";\n%*s}\n", (int)indent, "");
 }
 
@@ -129,7 +115,7 @@ static void lane_runs(NestPrinter *p, ExprPrinter *e, uint32_t last, const char 
   sb_printf(b, "%*s%s i%u = %s;\n", (int)indent, "", index_type(p), last, from);
   sb_printf(b, "%*sfor (; i%u + %d <= %s; i%u += %d) {\n", (int)indent, "", last, LANES, to, last, LANES);
   lane_loop(p, e, "16", indent + 2);
-  close_loop(p, indent);
+  nest_close_loop(p, indent);
   if (rest == 0) return;
   Str count = rest > 0 ? arena_printf(p->c->arena, "%d", rest) : arena_printf(p->c->arena, "(int)(%s - i%u)", to, last);
   lane_loop(p, e, count.ptr, indent);
@@ -153,7 +139,7 @@ static void reduce_lanes(NestPrinter *p) {
   const char *total = blocks ? "sum" : "acc";
   emit_dim(p->c, &size, n->extent[last]);
   p->coords[last] = arena_printf(p->c->arena, "(i%u + l)", last);
-  ExprPrinter e = map_printer(p);
+  ExprPrinter e = nest_map_printer(p);
   expr_print_depth(&e, b, 0, 2);
   unsigned indent = open_loops(p, &e, 0, p->outer, 2);
   declare_lanes(p, total, indent);
@@ -164,18 +150,18 @@ static void reduce_lanes(NestPrinter *p) {
     declare_lanes(p, "acc", inner + 2);
     lane_runs(p, &e, last, "b", "end", known && extent % LANES == 0 ? 0 : -1, inner + 2);
     sb_printf(b, "%*sfor (int l = 0; l < %d; l++) sum[l] = ", (int)inner + 2, "", LANES);
-    sb_str(b, combine(p, STR("sum[l]"), STR("acc[l]")));
+    sb_str(b, nest_combine(p, STR("sum[l]"), STR("acc[l]")));
     sb_puts(b, ";\n");
-    close_loop(p, inner);
+    nest_close_loop(p, inner);
   } else {
     lane_runs(p, &e, last, "0", size.data, known ? (int)(extent % LANES) : -1, inner);
   }
   (void)close_loops(p, n->n_reduce - 1, inner);
   Str low = arena_printf(p->c->arena, "%s[l]", total), high = arena_printf(p->c->arena, "%s[l + h]", total);
   sb_printf(b, "%*sfor (int h = %d; h > 0; h /= 2) {\n%*sfor (int l = 0; l < h; l++) %s = ", (int)indent, "", LANES / 2, (int)indent + 2, "", low.ptr);
-  sb_str(b, combine(p, low, high));
+  sb_str(b, nest_combine(p, low, high));
   sb_printf(b, ";\n%*s}\n", (int)indent, "");
-  finish(p, arena_printf(p->c->arena, "%s[0]", total), p->coords, indent);
+  nest_finish(p, arena_printf(p->c->arena, "%s[0]", total), p->coords, indent);
   (void)close_loops(p, p->outer, indent);
   p->may_fail |= e.may_fail;
 }
@@ -189,7 +175,7 @@ static void reduce_strips(NestPrinter *p) {
   Str plain = p->coords[strip];
   p->coords[strip] = arena_printf(p->c->arena, "(i%u + l)", strip);
   /* nodes of the strip's own depth are printed inside, where l is known: with everything that depends on it */
-  ExprPrinter e = map_printer(p);
+  ExprPrinter e = nest_map_printer(p);
   expr_print_depth(&e, b, 0, 2);
   unsigned indent = open_loops(p, &e, 0, strip, 2);
   sb_printf(b, "%*sfor (%s i%u = 0; i%u < %s; i%u += %d) {\n", (int)indent, "", index_type(p), strip, strip, size.data, strip, STRIP);
@@ -199,39 +185,44 @@ static void reduce_strips(NestPrinter *p) {
   sb_printf(b, "%*s%s acc[%d];\n", (int)indent, "", expr_register_ctype(n->acc), STRIP);
   sb_printf(b, "%*sfor (int l = 0; l < n; l++) acc[l] = %.*s;\n", (int)indent, "", STR_ARG(zero));
   unsigned inner = indent;
-  for (uint32_t j = p->outer; j < n->n_axes; j++, inner += 2) open_loop(p, j, inner);
+  for (uint32_t j = p->outer; j < n->n_axes; j++, inner += 2) nest_open_loop(p, j, inner);
   sb_printf(b, "%*sfor (int l = 0; l < n; l++) {\n", (int)inner, "");
   for (unsigned d = strip + 1; d <= n->n_axes; d++) expr_print_depth(&e, b, d, inner + 2);
   sb_printf(b, "%*sacc[l] = ", (int)inner + 2, "");
-  sb_str(b, combine(p, STR("acc[l]"), expr_print_result(&e)));
+  sb_str(b, nest_combine(p, STR("acc[l]"), expr_print_result(&e)));
   sb_printf(b, ";\n%*s}\n", (int)inner, "");
   inner = close_loops(p, n->n_reduce, inner);
   sb_printf(b, "%*sfor (int l = 0; l < n; l++) {\n", (int)inner, "");
-  finish(p, STR("acc[l]"), p->coords, inner + 2);
-  close_loop(p, inner);
+  nest_finish(p, STR("acc[l]"), p->coords, inner + 2);
+  nest_close_loop(p, inner);
   p->coords[strip] = plain;
   (void)close_loops(p, p->outer, indent);
   p->may_fail |= e.may_fail;
 }
 
+void nest_arg_update(NestPrinter *p, Str value, unsigned indent) {
+  const Nest *n = p->n;
+  const uint32_t last = n->n_axes - 1;
+  bool max = n->reduce == REDUCE_ARGMAX;
+  Str acc = STR("acc");
+  Str better = expr_fn_text(p->c, max ? (n->arg_last ? SC_ge : SC_gt) : n->arg_last ? SC_le : SC_lt, n->acc, (Str[]){STR("x"), acc});
+  sb_printf(p->b, "%*sconst %s x = %.*s;\n", (int)indent, "", expr_register_ctype(n->acc), STR_ARG(value));
+  sb_printf(p->b, "%*sif (i%u == 0 || %.*s%s) {\n", (int)indent, "", last, STR_ARG(better),
+            dtype_is_float(n->acc) ? (n->arg_last ? " || x != x" : " || (x != x && acc == acc)") : "");
+  sb_printf(p->b, "%*sacc = x;\n%*sat = i%u;\n%*s}\n", (int)indent + 2, "", (int)indent + 2, "", last, (int)indent, "");
+}
+
 static void reduce_arg(NestPrinter *p) {
   const Nest *n = p->n;
-  uint32_t last = n->n_axes - 1;
-  ExprPrinter e = map_printer(p);
+  ExprPrinter e = nest_map_printer(p);
   expr_print_depth(&e, p->b, 0, 2);
   unsigned indent = open_loops(p, &e, 0, p->outer, 2);
   sb_printf(p->b, "%*sint64_t at = 0;\n", (int)indent, "");
-  declare_acc(p, "", indent);
+  nest_declare_acc(p, "", indent);
   unsigned inner = open_loops(p, &e, p->outer, n->n_axes, indent);
-  bool max = n->reduce == REDUCE_ARGMAX;
-  Str value = expr_print_result(&e), acc = STR("acc");
-  Str better = expr_fn_text(p->c, max ? (n->arg_last ? SC_ge : SC_gt) : n->arg_last ? SC_le : SC_lt, n->acc, (Str[]){STR("x"), acc});
-  sb_printf(p->b, "%*sconst %s x = %.*s;\n", (int)inner, "", expr_register_ctype(n->acc), STR_ARG(value));
-  sb_printf(p->b, "%*sif (i%u == 0 || %.*s%s) {\n", (int)inner, "", last, STR_ARG(better),
-            dtype_is_float(n->acc) ? (n->arg_last ? " || x != x" : " || (x != x && acc == acc)") : "");
-  sb_printf(p->b, "%*sacc = x;\n%*sat = i%u;\n%*s}\n", (int)inner + 2, "", (int)inner + 2, "", last, (int)inner, "");
+  nest_arg_update(p, expr_print_result(&e), inner);
   (void)close_loops(p, n->n_reduce, inner);
-  finish(p, STR("at"), p->coords, indent);
+  nest_finish(p, STR("at"), p->coords, indent);
   (void)close_loops(p, p->outer, indent);
   p->may_fail |= e.may_fail;
 }
@@ -260,24 +251,24 @@ static void print_reduce(NestPrinter *p) {
 /* ---- scan, scatter ------------------------------------------------------------------------------------------------------------------ */
 static void print_scan(NestPrinter *p) {
   const Nest *n = p->n;
-  ExprPrinter e = map_printer(p);
+  ExprPrinter e = nest_map_printer(p);
   expr_print_depth(&e, p->b, 0, 2);
   unsigned indent = open_loops(p, &e, 0, n->n_axes - 1, 2);
   Str start = expr_const_text(p->c, n->acc, n->scan_fn == SC_mul ? reduce_identity(REDUCE_PROD, n->acc) : 0);
   sb_printf(p->b, "%*s%s acc = %.*s;\n", (int)indent, "", expr_register_ctype(n->acc), STR_ARG(start));
   unsigned inner = open_loops(p, &e, n->n_axes - 1, n->n_axes, indent);
-  if (n->scan_exclusive) store(p, &e, STR("acc"), inner);
+  if (n->scan_exclusive) nest_store(p, &e, STR("acc"), inner);
   sb_printf(p->b, "%*sacc = ", (int)inner, "");
   sb_str(p->b, expr_fn_text(p->c, n->scan_fn, n->acc, (Str[]){STR("acc"), expr_print_result(&e)}));
   sb_puts(p->b, ";\n");
-  if (!n->scan_exclusive) store(p, &e, STR("acc"), inner);
+  if (!n->scan_exclusive) nest_store(p, &e, STR("acc"), inner);
   (void)close_loops(p, n->n_axes, inner);
   p->may_fail |= e.may_fail;
 }
 
 static void print_scatter(NestPrinter *p) {
   const Nest *n = p->n;
-  ExprPrinter e = map_printer(p);
+  ExprPrinter e = nest_map_printer(p);
   expr_print_depth(&e, p->b, 0, 2);
   unsigned indent = open_loops(p, &e, 0, n->n_axes, 2);
   expr_print_checks(&e, p->b, &n->store, indent);
@@ -287,7 +278,7 @@ static void print_scatter(NestPrinter *p) {
     Str old = expr_load_text(p->c, t, p->store_pointer, expr_print_index(&e, &n->store));
     value = expr_fn_text(p->c, scatter_combiner(n->scatter), t, (Str[]){old, value});
   }
-  store(p, &e, value, indent);
+  nest_store(p, &e, value, indent);
   (void)close_loops(p, n->n_axes, indent);
   p->may_fail |= e.may_fail;
 }
@@ -311,7 +302,7 @@ void emit_expr_symbols(EmitCtx *c, SymbolSet *s, const Expr *e) {
     if (e->nodes[i].kind == EXPR_DIM) emit_symbols_add(c, s, e->nodes[i].dim);
 }
 
-static SymbolSet nest_symbols(EmitCtx *c, const Nest *n) {
+SymbolSet nest_symbols(EmitCtx *c, const Nest *n) {
   SymbolSet s = emit_symbols_new(c);
   uint32_t outer = n->mode == NEST_REDUCE ? n->n_axes - n->n_reduce : n->n_axes;
   for (uint32_t j = 0; j < n->n_axes; j++) emit_symbols_add(c, &s, n->extent[j]);
@@ -360,25 +351,30 @@ void emit_params_text(EmitParams *ps, const uint32_t *out, uint32_t n_out, StrBu
   }
 }
 
-static bool narrow(const Program *p, const Nest *n) {
+bool nest_is_narrow(const Program *p, const Nest *n) {
   uint32_t outer = n->mode == NEST_REDUCE ? n->n_axes - n->n_reduce : n->n_axes;
   return expr_indices_narrow(p, n->loads, n->n_loads, n->extent, n->n_axes) &&
          expr_indices_narrow(p, n->post_loads, n->n_post_loads, n->extent, outer) &&
          expr_indices_narrow(p, &n->store, 1, n->extent, outer);
 }
 
+/* Its pointers become parameters, its coordinates are i0, i1 ... */
+NestPrinter nest_printer(EmitCtx *c, const Nest *n, EmitParams *ps, StrBuf *b) {
+  NestPrinter p = {.c = c, .p = c->program, .n = n, .b = b, .outer = n->n_axes, .wide = !nest_is_narrow(c->program, n)};
+  p.load_pointers = NEW_ARRAY(c->arena, Str, n->n_loads);
+  p.post_pointers = NEW_ARRAY(c->arena, Str, n->n_post_loads);
+  for (uint32_t j = 0; j < n->n_axes; j++) p.coords[j] = arena_printf(c->arena, "i%u", j);
+  for (uint32_t k = 0; k < n->n_loads; k++) p.load_pointers[k] = emit_param(ps, n->loads[k].tensor);
+  for (uint32_t k = 0; k < n->n_post_loads; k++) p.post_pointers[k] = emit_param(ps, n->post_loads[k].tensor);
+  p.store_pointer = STR("y");
+  return p;
+}
 
 bool emit_nest(EmitCtx *c, const Step *s) {
   const Nest *n = s->attr;
   StrBuf body = sb_new(c->arena), params = sb_new(c->arena), args = sb_new(c->arena);
   EmitParams ps = {.c = c};
-  NestPrinter p = {.c = c, .p = c->program, .n = n, .b = &body, .outer = n->n_axes, .wide = !narrow(c->program, n)};
-  p.load_pointers = NEW_ARRAY(c->arena, Str, n->n_loads);
-  p.post_pointers = NEW_ARRAY(c->arena, Str, n->n_post_loads);
-  for (uint32_t j = 0; j < n->n_axes; j++) p.coords[j] = arena_printf(c->arena, "i%u", j);
-  for (uint32_t k = 0; k < n->n_loads; k++) p.load_pointers[k] = emit_param(&ps, n->loads[k].tensor);
-  for (uint32_t k = 0; k < n->n_post_loads; k++) p.post_pointers[k] = emit_param(&ps, n->post_loads[k].tensor);
-  p.store_pointer = STR("y");
+  NestPrinter p = nest_printer(c, n, &ps, &body);
   switch (n->mode) {
     case NEST_MAP: print_map(&p); break;
     case NEST_REDUCE: print_reduce(&p); break;

@@ -4,7 +4,8 @@
 #include "backend/language.h"
 
 /* N_run's own parameters and locals, and words that step functions use. */
-static const char *const reserved_locals[] = {"in", "out", "ws", "ws_size", "env", "need", "bad", "room", "dims", "ret", "error"};
+static const char *const reserved_locals[] = {"in", "out", "ws", "ws_size", "env", "need", "bad", "room", "dims", "ret", "error",
+                                              "status", "stream", "begun", "acc", "sum", "end", "at", "part", "scratch", "packed", "state"};
 
 static bool type_is_sized(const Type *t) {
   if (t->kind != TYPE_TENSOR) return false;

@@ -24,6 +24,8 @@ typedef struct Interface {
   InterfaceDim *dims;
   size_t n_dims;
   bool weights_at_run_time;
+  Str source;         /* NUL-terminated name of the file of the steps */
+  const char *device; /* backend/language.h */
   const Dim *workspace;
 } Interface;
 

@@ -2,7 +2,7 @@
 
 #include <inttypes.h>
 
-static const Language *const languages[] = {&language_c, NULL};
+static const Language *const languages[] = {&language_c, &language_cuda, NULL};
 
 const Language *language_of(const Target *t) {
   for (const Language *const *l = languages; *l; l++)
@@ -42,7 +42,7 @@ void language_c_declare_weights(Frame *f, StrBuf *b) {
   }
 }
 
-static void c_item(StrBuf *b, const char *text) { sb_puts(b, text); }
+static void c_item(StrBuf *b, const BundleChunk *item) { sb_puts(b, item->text); }
 
 static void c_run_head(const Frame *f, StrBuf *b) {
   const Target *t = f->opt->target;
@@ -57,6 +57,6 @@ static void c_run_weights(const Frame *f, StrBuf *b) {
 }
 
 const Language language_c = {
-    .name = "c", .suffix = ".c", .skeleton = "model.c.in", .restrict_word = "restrict ", .bad_index = "return CASTNET_ERR_INDEX;",
+    .name = "c", .suffix = ".c", .skeleton = "model.c.in", .restrict_word = "restrict ", .device = "", .bad_index = "return CASTNET_ERR_INDEX;",
     .steps = c_steps, .item = c_item, .weights = language_c_declare_weights, .run_head = c_run_head, .run_weights = c_run_weights,
 };

@@ -26,6 +26,7 @@ typedef struct Target {
   const TargetTile *tiles; /* none: kernels take their operands as they are, and no scratch */
   size_t n_tiles;
   const char *language; /* what it is printed in: compiler/backend/language.c */
+  const char *compiler; /* what builds that; "": the C compiler of the machine */
 } Target;
 
 extern const Target *const targets[]; /* NULL-terminated; a fallback before those that fall back on it */

@@ -74,14 +74,24 @@ static void put_fields(Tables *t, Arena *a, const castnet_field *f, size_t n, bo
   sb_puts(t->b, "};\n");
 }
 
+/* The call, with pointers to void. */
+static void put_run(StrBuf *b, const castnet_interface *m) {
+  const char *n = m->prefix, *where = *m->device ? "host" : "check";
+  sb_printf(b, "static int %s_%s_run(const void *in, void *out, void *ws, size_t ws_size, const castnet_env *env) {\n"
+               "  return %s_run((const %s_inputs *)in, (%s_outputs *)out, ws, ws_size, env);\n}\n", n, where, n, n, n);
+  if (!*m->device) return;
+  sb_printf(b, "static int %s_check_run(const void *in, void *out, void *ws, size_t ws_size, const castnet_env *env) {\n"
+               "  const struct check_device d = {%s_init, %s_host_run, %s_status, %s_WEIGHTS_SIZE};\n"
+               "  return check_device_run(&d, in, out, ws, ws_size, env);\n}\n", n, n, n, n, n);
+}
+
 static void put_model(Arena *a, StrBuf *b, const castnet_interface *m) {
   Tables t = {.b = b, .n = m->prefix};
   const char *n = m->prefix;
   sb_printf(b, "#include \"%s.h\"\n", n);
   put_fields(&t, a, m->inputs, m->n_inputs, false);
   put_fields(&t, a, m->outputs, m->n_outputs, true);
-  sb_printf(b, "static int %s_check_run(const void *in, void *out, void *ws, size_t ws_size, const castnet_env *env) {\n"
-               "  return %s_run((const %s_inputs *)in, (%s_outputs *)out, ws, ws_size, env);\n}\n", n, n, n, n);
+  put_run(b, m);
   sb_printf(b, "#if !defined(%s_WORKSPACE_SIZE) || !%s_WORKSPACE_EXACT\n#undef %s_WORKSPACE_SIZE\n#define %s_WORKSPACE_SIZE 0 /* not known before the call */\n#endif\n", n, n, n, n);
   sb_printf(b, "static const struct check_model %s_check = {\n  %s_check_in, %s_check_out, %zu, %zu, sizeof(%s_inputs), sizeof(%s_outputs),\n  ",
             n, n, n, m->n_inputs, m->n_outputs, n, n);
@@ -100,6 +110,8 @@ static bool write_template(Arena *a, Diags *d, const Workdir *w, const char *nam
 
 static bool write_common(Arena *a, Diags *d, const Workdir *w, const castnet_interface *const *models, size_t n) {
   StrBuf b = sb_new(a);
+  const char *device = *models[0]->device ? arena_printf(a, "check_%s.h", models[0]->device).ptr : NULL;
+  if (device) sb_printf(&b, "#include \"castnet_%s\"\n", device);
   for (size_t i = 0; i < n; i++) put_model(a, &b, models[i]);
   sb_puts(&b, "static const struct check_model *const models[] = {\n");
   for (size_t i = 0; i < n; i++) sb_printf(&b, "  &%s_check,\n", models[i]->prefix);
@@ -107,7 +119,8 @@ static bool write_common(Arena *a, Diags *d, const Workdir *w, const castnet_int
   return file_write(a, d, workdir_file(a, w, "castnet_check_models.h"), sb_view(&b)) &&
          write_template(a, d, w, "castnet_abi.h", "castnet_abi.h") &&
          write_template(a, d, w, "check_tables.h", "castnet_check_tables.h") &&
-         write_template(a, d, w, "check_call.h", "castnet_check_call.h");
+         write_template(a, d, w, "check_call.h", "castnet_check_call.h") &&
+         (!device || write_template(a, d, w, device, arena_printf(a, "castnet_%s", device).ptr));
 }
 
 bool adapter_write(Arena *a, Diags *d, const Workdir *w, const castnet_interface *const *models, size_t n) {
@@ -364,6 +377,6 @@ bool adapter_read_outputs(Arena *a, const char *path, const castnet_interface *m
 const char *adapter_status_name(int status) {
   static const char *const names[] = {"CASTNET_OK", "CASTNET_ERR_WORKSPACE", "CASTNET_ERR_ALIGN", "CASTNET_ERR_CAPACITY",
                                       "CASTNET_ERR_DIM", "CASTNET_ERR_INDEX", "CASTNET_ERR_ISA", "CASTNET_ERR_WEIGHTS",
-                                      "CASTNET_ERR_TRIP", "CASTNET_ERR_OP"};
+                                      "CASTNET_ERR_TRIP", "CASTNET_ERR_OP", "CASTNET_ERR_DEVICE"};
   return status >= 0 && (size_t)status < sizeof names / sizeof *names ? names[status] : "an unknown error";
 }

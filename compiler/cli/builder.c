@@ -1,6 +1,7 @@
 #include "cli/builder.h"
 
 #include "base/io.h"
+#include "base/target.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -23,7 +24,9 @@ static bool in_path(Arena *a, const char *name) {
 static bool find_cc(Cli *c, Words *ret) {
   static const char *const usual[] = {"cc", "gcc", "clang"};
   const char *given = options_last(c, OPT_CC);
-  if (!given) given = getenv("CC");
+  const char *word = options_last(c, OPT_TARGET);
+  const Target *target = word ? target_find(str_c(word)) : NULL;
+  if (!given) given = target && *target->compiler ? target->compiler : getenv("CC");
   if (given && *given) words_add(c->arena, ret, given);
   for (size_t i = 0; ret->list.n == 0 && i < sizeof usual / sizeof *usual; i++)
     if (in_path(c->arena, usual[i])) words_push(c->arena, ret, usual[i]);
@@ -68,7 +71,7 @@ static Words compiler(Cli *c, const BuildOptions *o, const Workdir *w, const cha
 static void add_sources(Cli *c, const BuildOptions *o, const Workdir *w, const castnet_interface *const *models, size_t n, Words *ret) {
   words_push(c->arena, ret, workdir_file(c->arena, w, "castnet_check.c"));
   for (size_t i = 0; i < n; i++) {
-    words_push(c->arena, ret, workdir_file(c->arena, w, arena_printf(c->arena, "%s.c", models[i]->prefix).ptr));
+    words_push(c->arena, ret, workdir_file(c->arena, w, models[i]->source));
     const char *weights = workdir_file(c->arena, w, arena_printf(c->arena, "%s_weights.c", models[i]->prefix).ptr);
     if (!models[i]->weights_at_run_time && access(weights, F_OK) == 0) words_push(c->arena, ret, weights);
   }

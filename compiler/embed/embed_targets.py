@@ -11,7 +11,7 @@ ROW = re.compile(r"^(TARGET|MACHINE|LAYER|CPU|CFLAGS|ISA|TILE|LANGUAGE)\((.*)\)\
 
 def read(path):
     text = re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.S)
-    target = {"tiles": [], "MACHINE": ['""', "little"], "LANGUAGE": ['"c"']}
+    target = {"tiles": [], "MACHINE": ['""', "little"], "LANGUAGE": ['"c"', '""']}
     for row, args in ROW.findall(text):
         args = [a.strip() for a in re.findall(r'"[^"]*"|[^,]+', args)]
         if row == "TILE":
@@ -54,7 +54,7 @@ def main():
         tiles = f"tiles_{w}, sizeof tiles_{w} / sizeof *tiles_{w}" if t["tiles"] else "NULL, 0"
         above = f"&target_{word[fallback]}" if fallback != '""' else "NULL"
         lines += [f"static const Target target_{w} = {{", f"    {name}, {above}, {machine}, {'true' if order == 'big' else 'false'}, {layer}, {bits}, {t['CPU'][0]},",
-                  f"    {t['CFLAGS'][0]},", f"    {t['ISA'][0]}, {t['ISA'][1]}, {tiles},", f"    {t['LANGUAGE'][0]}}};", ""]
+                  f"    {t['CFLAGS'][0]},", f"    {t['ISA'][0]}, {t['ISA'][1]}, {tiles},", f"    {t['LANGUAGE'][0]}, {t['LANGUAGE'][1]}}};", ""]
     lines += ["const Target *const targets[] = {", *(f"    &target_{t['TARGET'][0]}," for t in targets), "    NULL};"]
     out.write_text("\n".join(lines) + "\n")
     depfile.write_text(f"{out}: " + " ".join(str(p) for p in [*paths, Path(sys.argv[1])]) + "\n")

@@ -120,6 +120,7 @@ static uint32_t lower_packed(Lower *l, size_t count, const float *elements, Str 
 /* A constant second operand is packed now; else the step packs it into scratch, whose size is returned. */
 static const Dim *pack_operand(Lower *l, ContractStep *s, Operand *b) {
   const TargetTile *tile = target_tile(l->opt->target, "gemm_f32");
+  if (!tile) return NULL;
   const PTensor *t = &l->p->tensors.data[b->tensor];
   const Buffer *buf = &l->p->buffers.data[t->buffer];
   int64_t k, n, offset, b_k, b_n;
@@ -224,7 +225,8 @@ bool lower_conv(Lower *l, const Node *n) {
   const Dim *depth = dim_mul(c, w.dims[1], dim_product(c, w.dims + 2, n_spatial)), *scratch;
   s->depthwise = dim_is(w.dims[1], 1) && s->attr.group > 1;
   for (uint32_t i = 0; i < n_spatial; i++) s->depthwise = s->depthwise && s->attr.dilate_x[i] == 1;
-  if (s->depthwise) scratch = scratch_plane(c, l->opt->target, &win, false);
+  if (!target_tile(l->opt->target, "gemm_f32")) scratch = c->zero;
+  else if (s->depthwise) scratch = scratch_plane(c, l->opt->target, &win, false);
   else {
     s->pack_bytes = pack_weights(l, s, &in[1], depth);
     const Dim *own = window_direct(c, l->opt->target, &win, x.dims[0], s->attr.group, w.dims[1], dim_floordiv(c, w.dims[0], dim_const(c, s->attr.group)));
@@ -244,7 +246,8 @@ bool lower_pool(Lower *l, const Node *n) {
   const Dim *kernel[3];
   for (uint32_t i = 0; i < s->attr.n_spatial; i++) kernel[i] = dim_const(c, s->attr.kernel[i]);
   WindowDims win = window_dims(c, &x, &y, s->attr.n_spatial, kernel, s->attr.stride, s->attr.dilation, NULL, s->attr.pad_lo, s->attr.pad_hi);
-  (void)lower_step(l, STEP_POOL, &in, 1, &out, 1, s, scratch_plane(c, l->opt->target, &win, true), n->src);
+  const Dim *scratch = target_tile(l->opt->target, "gemm_f32") ? scratch_plane(c, l->opt->target, &win, true) : NULL;
+  (void)lower_step(l, STEP_POOL, &in, 1, &out, 1, s, scratch, n->src);
   return true;
 }
 
@@ -262,15 +265,16 @@ bool lower_recurrent(Lower *l, const Node *n) {
   static const uint32_t gates[] = {[CELL_RNN] = 1, [CELL_GRU] = 3, [CELL_LSTM] = 4}, acts[] = {[CELL_RNN] = 1, [CELL_GRU] = 2, [CELL_LSTM] = 3};
   DimCtx *c = l->p->dims;
   RecurrentStep *s = NEW(l->a, RecurrentStep);
-  *s = (RecurrentStep){.attr = *(const RecurrentAttr *)n->attr, .nr = target_tile(l->opt->target, "gemm_f32")->nr};
+  const TargetTile *tile = target_tile(l->opt->target, "gemm_f32");
+  *s = (RecurrentStep){.attr = *(const RecurrentAttr *)n->attr, .nr = tile ? tile->nr : 0};
   s->gates = gates[s->attr.cell];
   s->n_acts = acts[s->attr.cell];
-  s->packed = pack_recurrence(s, NULL, NULL);
+  s->packed = tile ? pack_recurrence(s, NULL, NULL) : 0;
   uint32_t in[8], out[3], dirs = s->attr.direction == 2 ? 2 : 1;
   for (uint32_t k = 0; k < 8; k++) in[k] = k < n->n_in ? lower_dense(l, n->in[k], n->src) : NO_TENSOR;
   for (uint32_t k = 0; k < 3; k++) out[k] = k < n->n_out && l->slots[n->out[k]->id].uses ? lower_result(l, n->out[k]) : NO_TENSOR;
   const Buffer *r = &l->p->buffers.data[l->p->tensors.data[in[2]].buffer];
-  if (r->kind == BUF_CONST && dim_is(l->p->tensors.data[in[2]].offset, 0)) {
+  if (tile && r->kind == BUF_CONST && dim_is(l->p->tensors.data[in[2]].offset, 0)) {
     const float *src = tensor_host_elements(l->a, r->data);
     float *packed = NEW_ARRAY(l->a, float, s->packed * dirs);
     size_t h = (size_t)s->attr.hidden;

@@ -141,7 +141,8 @@ def parse():
     parser.add_argument("--filter", action="append", help="only models named like this")
     parser.add_argument("--timeout", type=float, default=600, help="seconds a call")
     parser.add_argument("--results", type=Path, help="write {model: {class, reason}} here as JSON")
-    parser.add_argument("--update", action="store_true", help=f"add the models that pass to {MUST_PASS.name}")
+    parser.add_argument("--must-pass", type=Path, default=MUST_PASS, help="the list (default: %(default)s); a partial target has its own")
+    parser.add_argument("--update", action="store_true", help="add the models that pass to the list")
     return parser.parse_args()
 
 
@@ -165,11 +166,11 @@ def main():
     harness.table(rows, ("model", "class", "arena", "bound", "above", "unfused", "codes and operators"))
     harness.class_table(cls for cls, _, _ in answers.values())
 
-    must = harness.read_list(MUST_PASS)
+    must = harness.read_list(options.must_pass)
     if options.update:
         must.update({name: "" for name, (cls, _, _) in answers.items() if cls == PASS})
-        MUST_PASS.write_text(HEAD + "".join(f"{name}\n" for name in sorted(must)))
-        print(f"{MUST_PASS.name} rewritten: {len(must)} models")
+        options.must_pass.write_text(HEAD + "".join(f"{name}\n" for name in sorted(must)))
+        print(f"{options.must_pass.name} rewritten: {len(must)} models")
     wrong = [(name, cls, reason) for name, (cls, reason, _) in answers.items()
              if cls not in (PASS, REFUSED) or (cls != PASS and name in must)]
     wrong += [(name, "memory", "the arena is more than 5 % above its bound")
@@ -179,7 +180,7 @@ def main():
         print(f"  again: {harness.rerun_line('--filter', name)}")
     news = [name for name, (cls, _, _) in answers.items() if cls == PASS and name not in must]
     if news:
-        print(f"pass, but are not in {MUST_PASS.name} yet (--update adds them): {' '.join(news)}")
+        print(f"pass, but are not in {options.must_pass.name} yet (--update adds them): {' '.join(news)}")
     passed = sum(1 for name, (cls, _, _) in answers.items() if cls == PASS)
     return harness.totals(passed, len(wrong), len(answers) - passed - len(wrong))
 

@@ -1,0 +1,35 @@
+/* What the printers of nests share: loops, expressions at a point, reductions' ends. */
+#ifndef CASTNET_EMIT_NEST_H
+#define CASTNET_EMIT_NEST_H
+
+#include "backend/emit_expr.h"
+#include "backend/emit_steps.h"
+
+typedef struct NestPrinter {
+  EmitCtx *c;
+  const Program *p;
+  const Nest *n;
+  StrBuf *b;
+  bool wide;           /* int64_t loops, else int32_t */
+  Str coords[MAX_RANK];
+  Str *load_pointers, *post_pointers;
+  Str store_pointer;
+  uint32_t outer;      /* axes that are not reduced */
+  bool may_fail;
+} NestPrinter;
+
+NestPrinter nest_printer(EmitCtx *c, const Nest *n, EmitParams *ps, StrBuf *b);
+ExprPrinter nest_map_printer(NestPrinter *p);
+void nest_open_loop(NestPrinter *p, uint32_t axis, unsigned indent);
+void nest_close_loop(NestPrinter *p, unsigned indent);
+void nest_store(NestPrinter *p, ExprPrinter *e, Str value, unsigned indent);
+Str nest_combine(NestPrinter *p, Str a, Str b); /* of a reduction */
+void nest_declare_acc(NestPrinter *p, const char *array, unsigned indent);
+/* One more element of an argmax or argmin: `acc` is the best so far, `at` its place. */
+void nest_arg_update(NestPrinter *p, Str value, unsigned indent);
+/* What follows a reduction at its outer point: post over `acc`, then the store. */
+void nest_finish(NestPrinter *p, Str acc, const Str *coords, unsigned indent);
+SymbolSet nest_symbols(EmitCtx *c, const Nest *n);
+bool nest_is_narrow(const Program *p, const Nest *n); /* all indices are below 2^30 */
+
+#endif
