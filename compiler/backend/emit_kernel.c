@@ -1,5 +1,5 @@
 /* Kernel steps: the arguments of a runtime-lite driver, and a call of it. */
-#include "backend/emit_kernel.h"
+#include "backend/emit_tile.h"
 
 #include "lower/scratch.h"
 #include "lower/window.h"
@@ -169,10 +169,11 @@ static Registers find_registers(EmitCtx *c, const Epilogue *e, const PTensor *ou
 }
 
 /* The arguments' epilogue, where there is one. */
-static void print_registers(KernelPrinter *k, const Registers *r, uint32_t bias, bool row_bias) {
+static void print_registers(KernelPrinter *k, const Registers *r, uint32_t bias, bool row_bias, const TileFunction *tile) {
   StrBuf flags = sb_new(k->c->arena);
   if (bias == NO_TENSOR) bias = r->bias;
-  if (bias == NO_TENSOR && r->residual == NO_TENSOR && !r->clamp) return;
+  const bool any = bias != NO_TENSOR || r->residual != NO_TENSOR || r->clamp;
+  if (!any && !tile->name.len) return;
   kernel_group(k, "ep");
   if (bias != NO_TENSOR) {
     sb_puts(&flags, row_bias ? "CN_EP_ROW_BIAS" : "CN_EP_COL_BIAS");
@@ -187,13 +188,14 @@ static void print_registers(KernelPrinter *k, const Registers *r, uint32_t bias,
     kernel_arg(k, ".lo = %s", r->lo.len ? r->lo.ptr : "cn_from_bits_f32(0xff800000u)");
     kernel_arg(k, ".hi = %s", r->hi.len ? r->hi.ptr : "cn_from_bits_f32(0x7f800000u)");
   }
-  kernel_arg(k, ".flags = %s", flags.data);
+  if (any) kernel_arg(k, ".flags = %s", flags.data);
+  emit_tile_args(k, tile);
   kernel_group_end(k);
 }
 
-/* What is left of the expression after the registers' part, as a nest in place over the output. */
-static bool print_rest(EmitCtx *c, const Step *s, const Epilogue *e, uint32_t done) {
-  if (!e->expr.n || done + 1 == e->expr.n) return true;
+/* What is left of the expression after the registers' part where no tile function can do it: a nest in place over the output. */
+static bool print_rest(EmitCtx *c, const Step *s, const Epilogue *e, uint32_t done, const TileFunction *tile) {
+  if (!e->expr.n || done + 1 == e->expr.n || tile->name.len) return true;
   const PTensor *t = &c->program->tensors.data[s->out[0]];
   Expr expr = {arena_dup(c->arena, e->expr.nodes, e->expr.n * sizeof(ExprNode)), e->expr.n, e->expr.n};
   expr.nodes[done] = (ExprNode){.kind = EXPR_INPUT, .type = t->dtype, .operand = 0};
@@ -272,20 +274,22 @@ bool emit_conv(EmitCtx *c, const Step *s) {
   const Dim *m = dim_floordiv(d, y->dims[1], dim_const(d, attr->group)), *groups = dim_const(d, attr->group);
   Str in = emit_param(&k.params, s->in[0]), weights = emit_param(&k.params, s->in[1]);
   const bool packed = v->depthwise || v->w_packed;
+  Registers r = find_registers(c, &v->epilogue, y, 1, s->in[2] != NO_TENSOR);
+  const TileAxes axes = {.rows = 1, .columns = 2, .group_rows = attr->group > 1 ? m : NULL};
+  const TileFunction tile = emit_tile(c, s, &v->epilogue, r.done, &axes);
+  emit_tile_context(&k, &tile);
   const char *scratch = packed ? "scratch" : print_conv_pack(&k, v, groups, m, w.kernel, weights);
   kernel_args(&k, v->depthwise ? "cn_depthwise_f32_args" : "cn_conv_f32_args", true);
   kernel_window(&k, &w, x->dims[0], groups, v->channels, m);
   kernel_arg(&k, ".in = %s", in.ptr);
   kernel_arg(&k, ".weights = %s", packed ? weights.ptr : "scratch");
   kernel_arg(&k, ".out = y");
-  bool has_bias = s->in[2] != NO_TENSOR;
-  Registers r = find_registers(c, &v->epilogue, y, 1, has_bias);
-  print_registers(&k, &r, s->in[2], true);
+  print_registers(&k, &r, s->in[2], true, &tile);
   kernel_args_end(&k);
   const char *driver = v->depthwise ? window_driver(kernel, &w) : v->direct ? "cn_conv_f32_direct" : kernel;
   sb_printf(&k.body, "  %s(&a, %s, 0, %s_tasks(&a));\n", driver, scratch, v->direct ? driver : kernel);
   kernel_finish(&k);
-  return print_rest(c, s, &v->epilogue, r.done);
+  return print_rest(c, s, &v->epilogue, r.done, &tile);
 }
 
 bool emit_pool(EmitCtx *c, const Step *s) {
@@ -344,6 +348,13 @@ static void print_pack(KernelPrinter *k, const ContractStep *g, Str b, unsigned 
 
 static uint32_t last_axis(const PTensor *t) { return t->rank ? t->rank - 1 : 0; }
 
+/* The first of the axes that a product's columns are. */
+static uint32_t column_axes(const PTensor *y, const ContractStep *g) {
+  uint32_t axis = y->rank;
+  while (axis > g->n_batch && !dim_is(g->n, 1) && y->strides[axis - 1] != g->c_m) axis--;
+  return axis;
+}
+
 bool emit_contract(EmitCtx *c, const Step *s) {
   const ContractStep *g = s->attr;
   const PTensor *y = &c->program->tensors.data[s->out[0]];
@@ -354,6 +365,9 @@ bool emit_contract(EmitCtx *c, const Step *s) {
   bool plain = g->n_batch == 0 && y->rank >= 1 && y->dims[last_axis(y)] == g->n;
   if (plain) r = find_registers(c, &g->epilogue, y, last_axis(y), false);
   else if (g->epilogue.expr.n) while (g->epilogue.expr.nodes[r.done].kind != EXPR_INPUT || g->epilogue.expr.nodes[r.done].operand != 0) r.done++;
+  const TileAxes axes = {.rows = g->n_batch, .columns = column_axes(y, g), .batched = true};
+  const TileFunction tile = emit_tile(c, s, &g->epilogue, r.done, &axes);
+  emit_tile_context(&k, &tile);
   bool b_moves = batched(g->b_batch, g->n_batch);
   if (!g->b_packed && !b_moves) print_pack(&k, g, b, 2);
   kernel_args(&k, "cn_gemm_f32_args", g->n_batch == 0);
@@ -366,7 +380,7 @@ bool emit_contract(EmitCtx *c, const Step *s) {
   kernel_arg(&k, ".b = %s", g->b_packed ? b.ptr : "scratch");
   kernel_arg(&k, ".c = y");
   kernel_arg_size(&k, "ldc", g->c_m);
-  print_registers(&k, &r, NO_TENSOR, false);
+  print_registers(&k, &r, NO_TENSOR, false, &tile);
   kernel_args_end(&k);
   unsigned indent = 2;
   for (uint32_t i = 0; i < g->n_batch; i++, indent += 2) {
@@ -378,8 +392,9 @@ bool emit_contract(EmitCtx *c, const Step *s) {
   if (!g->b_packed && b_moves) print_pack(&k, g, b, indent);
   print_moving(&k, "a", a, g->a_batch, g->n_batch, indent);
   print_moving(&k, "c", STR("y"), g->c_batch, g->n_batch, indent);
+  emit_tile_move(&k, &tile, g->n_batch, indent);
   sb_printf(&k.body, "%*scn_gemm_f32(&a, 0, cn_gemm_f32_tasks(&a));\n", (int)indent, "");
   while (indent > 2) sb_printf(&k.body, "%*s}\n", (int)(indent -= 2), "");
   kernel_finish(&k);
-  return print_rest(c, s, &g->epilogue, r.done);
+  return print_rest(c, s, &g->epilogue, r.done, &tile);
 }

@@ -1,7 +1,7 @@
 /* Epilogues: element-wise work fused behind the kernel step that made an operand. */
 #include "lower/lower_private.h"
 
-enum { MAX_EPILOGUE_NODES = 64 };
+enum { MAX_EPILOGUE_NODES = 64, MAX_DEPTH = 8 };
 
 static Epilogue *epilogue_of(Step *s) { /* NULL: the step cannot do more */
   if (s->kind == STEP_CONTRACT) return &((ContractStep *)(uintptr_t)s->attr)->epilogue;
@@ -9,19 +9,41 @@ static Epilogue *epilogue_of(Step *s) { /* NULL: the step cannot do more */
   return NULL;
 }
 
-/* True if every tensor that v loads is stored before step `step` runs, none of them being `self`. */
+/* Load k of v is of tensor `self`, element for element. */
+static bool loads_self(const Lower *l, const Virt *v, uint32_t k, uint32_t self) {
+  if (v->loads[k].tensor != self) return false;
+  const PTensor *t = &l->p->tensors.data[self];
+  Virt one = {.n_loads = 1, .rank = v->rank};
+  (void)expr_input(l->a, &one.expr, 0, t->dtype);
+  one.loads[0] = v->loads[k];
+  return virt_plain_tensor(l->p, &one, &(Type){.dtype = t->dtype, .rank = t->rank, .dims = t->dims}) == self;
+}
+
+/* True if every tensor that v loads is stored before step `step` runs, or is `self`, element for element. */
 static bool ready_before(const Lower *l, const Virt *v, int32_t step, uint32_t self) {
   for (uint32_t k = 0; k < v->n_loads; k++) {
     uint32_t t = v->loads[k].tensor;
+    if (loads_self(l, v, k, self)) continue;
     if (t == self || l->step_of.data[t] >= step || v->loads[k].indirect) return false;
   }
   return true;
 }
 
+/* How often n reads x, itself or through element-wise work that nothing else reads (x * sigmoid(x): twice). */
+static uint32_t reads(const Lower *l, const Node *n, const Value *x, unsigned depth) {
+  uint32_t sum = 0;
+  for (uint32_t i = 0; i < n->n_in; i++) {
+    const Value *v = n->in[i];
+    if (v == x) sum++;
+    else if (depth && v->def && v->def->op == OP_POINTWISE && l->slots[v->id].uses == 1) sum += reads(l, v->def, x, depth - 1);
+  }
+  return sum;
+}
+
 static bool fusable(Lower *l, const Node *n, const Virt *const *operands, uint32_t k) {
   const Type *type = &n->out[0]->type;
   uint32_t t = virt_plain_tensor(l->p, operands[k], &n->out[0]->type);
-  if (t == NO_TENSOR || l->slots[n->in[k]->id].uses != 1 || l->step_of.data[t] < 0) return false;
+  if (t == NO_TENSOR || l->step_of.data[t] < 0 || reads(l, n, n->in[k], MAX_DEPTH) != l->slots[n->in[k]->id].uses) return false;
   const PTensor *pt = &l->p->tensors.data[t];
   if (l->p->buffers.data[pt->buffer].kind != BUF_ARENA || pt->rank != type->rank || pt->dtype != type->dtype) return false;
   if (pt->rank && memcmp(pt->dims, type->dims, pt->rank * sizeof *pt->dims) != 0) return false;
@@ -32,12 +54,16 @@ static bool fusable(Lower *l, const Node *n, const Virt *const *operands, uint32
   return true;
 }
 
-/* Nodes of v behind e's, load i of v being operand first + i of e; returns the result's node. */
-static uint32_t append_nodes(Lower *l, Expr *e, const Virt *v, uint32_t first) {
+/* Nodes of v behind e's, load i of v being operand operand[i] of e, 0: node `so_far`; returns the result's node. */
+static uint32_t append_nodes(Lower *l, Expr *e, const Virt *v, const uint32_t *operand, uint32_t so_far) {
   uint32_t *map = NEW_ARRAY(l->a, uint32_t, v->expr.n);
   for (uint32_t i = 0; i < v->expr.n; i++) {
     ExprNode x = v->expr.nodes[i];
-    if (x.kind == EXPR_INPUT) x.operand += first;
+    if (x.kind == EXPR_INPUT && operand[x.operand] == 0) {
+      map[i] = so_far;
+      continue;
+    }
+    if (x.kind == EXPR_INPUT) x.operand = operand[x.operand];
     for (unsigned j = 0; j < expr_node_arity(&x); j++) x.args[j] = map[x.args[j]];
     map[i] = expr_push(l->a, e, x);
   }
@@ -55,9 +81,13 @@ static bool extend(Lower *l, const Node *n, const Virt *const *operands, uint32_
   roots[k] = e.n ? e.n - 1 : expr_input(l->a, &e, 0, l->p->tensors.data[s->out[0]].dtype);
   for (uint32_t i = 0; i < n->n_in; i++) {
     if (i == k) continue;
+    uint32_t place[VIRT_MAX_LOADS];
     if (n_loads + operands[i]->n_loads > VIRT_MAX_LOADS) return false;
-    roots[i] = append_nodes(l, &e, operands[i], 1 + n_loads);
-    for (uint32_t j = 0; j < operands[i]->n_loads; j++) loads[n_loads++] = virt_access(l->p, &operands[i]->loads[j], rank);
+    for (uint32_t j = 0; j < operands[i]->n_loads; j++) {
+      place[j] = loads_self(l, operands[i], j, s->out[0]) ? 0 : 1 + n_loads;
+      if (place[j]) loads[n_loads++] = virt_access(l->p, &operands[i]->loads[j], rank);
+    }
+    roots[i] = append_nodes(l, &e, operands[i], place, roots[k]);
   }
   expr_set_result(l->a, &e, expr_inline(l->a, &e, &((const PointwiseAttr *)n->attr)->expr, roots));
   *ret = (Epilogue){e, loads, n_loads};

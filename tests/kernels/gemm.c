@@ -18,6 +18,13 @@ static size_t pick_depth(Case *c) {
   return depths[pick(c, 10)];
 }
 
+/* x -> 2 x + row + column + index: each place once. */
+static void tile_epilogue(void *ctx, float *tile, size_t ld, size_t index, size_t m0, size_t m, size_t n0, size_t n) {
+  (void)ctx;
+  for (size_t i = 0; i < m; i++)
+    for (size_t j = 0; j < n; j++) tile[i * ld + j] = tile[i * ld + j] * 2.0f + (float)(index + m0 + i + n0 + j);
+}
+
 static cn_epilogue_f32 pick_epilogue(Case *c, size_t m, size_t n, size_t c_size, float *out) {
   cn_epilogue_f32 ep = {.flags = pick(c, 2) ? CN_EP_ROW_BIAS : pick(c, 2) ? CN_EP_COL_BIAS : 0};
   if (ep.flags) ep.bias = guarded_values(c, ep.flags & CN_EP_ROW_BIAS ? m : n);
@@ -30,6 +37,7 @@ static cn_epilogue_f32 pick_epilogue(Case *c, size_t m, size_t n, size_t c_size,
     ep.lo = -0.25f;
     ep.hi = 3.0f;
   }
+  if (pick(c, 3) == 0) ep.tile = tile_epilogue;
   return ep;
 }
 
@@ -52,7 +60,8 @@ static void compare(Case *c, const cn_gemm_f32_args *g, const float *b, size_t b
       if (g->ep.flags & CN_EP_COL_BIAS) want += (double)g->ep.bias[j];
       if (g->ep.flags & CN_EP_RESIDUAL) want += (double)(g->ep.residual == g->c ? before : g->ep.residual)[at];
       if (g->ep.flags & CN_EP_CLAMP) want = want < (double)g->ep.lo ? (double)g->ep.lo : want > (double)g->ep.hi ? (double)g->ep.hi : want;
-      const double bound = (double)(g->k + 4) * 0x1p-23 * (size + 2.0);
+      if (g->ep.tile) want = want * 2 + (double)(i + j);
+      const double bound = (double)(g->k + 4) * 0x1p-23 * (size + 2.0 + (g->ep.tile ? size + (double)(i + j) : 0));
       if (!close_enough(g->c[at], want, bound))
         fail(c, "%s m %zu n %zu k %zu flags %u: [%zu][%zu] is %g, not %g", c->kernel, g->m, g->n, g->k, g->ep.flags, i, j,
              (double)g->c[at], want);

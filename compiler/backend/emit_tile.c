@@ -1,0 +1,195 @@
+#include "backend/emit_tile.h"
+
+enum { LANES = 16 }; /* columns a turn: a trip count that compilers know, so that they make vector code at -O2 */
+
+typedef struct TilePrinter {
+  EmitCtx *c;
+  const Epilogue *e;
+  Expr expr;
+  Access *accesses;    /* by operand, over (row, column); [0] unused */
+  Str *pointers, *given;
+  TileOperand *operands;
+  const Dim **index;   /* by operand: stride of the matrix's number */
+  uint32_t n_operands;
+  uint32_t *of;        /* by operand of the expression: which pointer */
+} TilePrinter;
+
+/* One stride for axes [from, to) walked as one; NULL where there is none. */
+static const Dim *joint_stride(DimCtx *c, const Access *a, const PTensor *out, uint32_t from, uint32_t to) {
+  const Dim *stride = c->zero, *next = NULL;
+  for (uint32_t j = to; j-- > from;) {
+    if (dim_is(out->dims[j], 1)) continue;
+    if (!next) stride = a->stride[j];
+    else if (a->stride[j] != next) return NULL;
+    next = dim_mul(c, a->stride[j], out->dims[j]);
+  }
+  int64_t known;
+  return dim_is_const(stride, &known) && known >= 0 ? stride : NULL;
+}
+
+/* The stride of a matrix's number: of all its axes as one, or of a group's rows. */
+static const Dim *matrix_stride(DimCtx *c, const Access *a, const PTensor *out, const TileAxes *t, const Dim *row) {
+  if (t->batched) return c->zero;
+  if (!t->group_rows) return joint_stride(c, a, out, 0, t->rows);
+  const Dim *all = joint_stride(c, a, out, 0, t->columns); /* groups are part of the rows */
+  return all && all == row ? dim_mul(c, row, t->group_rows) : NULL;
+}
+
+static uint32_t pointer_of(TilePrinter *p, uint32_t tensor, const Dim *index, const Access *a) {
+  for (uint32_t k = 0; k < p->n_operands; k++)
+    if (p->operands[k].tensor == tensor && p->operands[k].batch == a->stride && p->index[k] == index) return k;
+  p->operands[p->n_operands] = (TileOperand){tensor, a->stride};
+  p->index[p->n_operands] = index;
+  return p->n_operands++;
+}
+
+/* Operand k of the expression over rows and columns; false where its strides do not allow it. */
+static bool place_operand(TilePrinter *p, uint32_t k, const Access *a, const PTensor *out, const TileAxes *t) {
+  DimCtx *c = p->c->program->dims;
+  const PTensor *x = &p->c->program->tensors.data[a->tensor];
+  const Dim *row = joint_stride(c, a, out, t->rows, t->columns), *column = joint_stride(c, a, out, t->columns, out->rank);
+  int64_t known;
+  if (!row || !column || a->n_indirect || !dim_is(a->offset, 0) || dtype_rows[x->dtype].bits < 8) return false;
+  for (uint32_t j = 0; t->batched && j < t->rows; j++)
+    if (!dim_is_const(a->stride[j], &known)) return false;
+  const Dim *index = matrix_stride(c, a, out, t, row);
+  if (!index) return false;
+  const Dim **stride = NEW_ARRAY(p->c->arena, const Dim *, 2);
+  stride[0] = row;
+  stride[1] = column;
+  p->accesses[k] = (Access){.tensor = a->tensor, .offset = c->zero, .stride = stride};
+  p->of[k] = pointer_of(p, a->tensor, index, a);
+  p->pointers[k] = arena_printf(p->c->arena, "x%u", p->of[k]);
+  return true;
+}
+
+static bool is_read(const Expr *e, uint32_t operand) {
+  for (uint32_t i = 0; i < e->n; i++)
+    if (e->nodes[i].kind == EXPR_INPUT && e->nodes[i].operand == operand) return true;
+  return false;
+}
+
+/* The nodes behind `done` alone: what led to it is in the tile already. */
+static Expr rest_of(Arena *a, const Epilogue *e, uint32_t done, DType t, bool *live) {
+  Expr r = {0};
+  uint32_t *map = NEW_ARRAY(a, uint32_t, e->expr.n);
+  live[e->expr.n - 1] = true;
+  for (uint32_t i = e->expr.n; i-- > 0;)
+    if (live[i] && i != done)
+      for (unsigned k = 0; k < expr_node_arity(&e->expr.nodes[i]); k++) live[e->expr.nodes[i].args[k]] = true;
+  for (uint32_t i = 0; i < e->expr.n; i++) {
+    ExprNode n = e->expr.nodes[i];
+    if (!live[i]) continue;
+    if (i == done) n = (ExprNode){.kind = EXPR_INPUT, .type = t, .operand = 0};
+    for (unsigned k = 0; k < expr_node_arity(&n); k++) n.args[k] = map[n.args[k]];
+    map[i] = expr_push(a, &r, n);
+  }
+  expr_set_result(a, &r, map[e->expr.n - 1]);
+  return r;
+}
+
+static bool place_operands(TilePrinter *p, const Step *s, uint32_t done, const TileAxes *t) {
+  Arena *a = p->c->arena;
+  const PTensor *out = &p->c->program->tensors.data[s->out[0]];
+  const uint32_t n = p->e->n_loads + 1;
+  bool *live = NEW_ARRAY(a, bool, p->e->expr.n);
+  p->expr = rest_of(a, p->e, done, out->dtype, live);
+  for (uint32_t i = 0; i < p->expr.n; i++)
+    if (p->expr.nodes[i].kind == EXPR_INDEX || p->expr.nodes[i].kind == EXPR_DIM) return false;
+  p->accesses = NEW_ARRAY(a, Access, n);
+  p->pointers = NEW_ARRAY(a, Str, n);
+  p->given = NEW_ARRAY(a, Str, n);
+  p->operands = NEW_ARRAY(a, TileOperand, n);
+  p->index = NEW_ARRAY(a, const Dim *, n);
+  p->of = NEW_ARRAY(a, uint32_t, n);
+  for (uint32_t k = 1; k < n; k++)
+    if (is_read(&p->expr, k) && !place_operand(p, k, &p->e->loads[k - 1], out, t)) return false;
+  return true;
+}
+
+/* `const float *restrict x0 = (const float *)x[0] + index * 100 + m0 * 10 + n0;` */
+static void print_pointers(TilePrinter *p, StrBuf *b) {
+  bool *done = NEW_ARRAY(p->c->arena, bool, p->n_operands + 1), index = false;
+  for (uint32_t k = 1; k <= p->e->n_loads; k++) {
+    if (!p->pointers[k].len || done[p->of[k]]) continue;
+    const Access *a = &p->accesses[k];
+    const Dim *stride[3] = {p->index[p->of[k]], a->stride[0], a->stride[1]};
+    static const char *const at[3] = {"index", "m0", "n0"};
+    const char *type = emit_ctype(p->c, a->tensor);
+    done[p->of[k]] = true;
+    sb_printf(b, "  const %s *restrict %s = (const %s *)x[%u]", type, p->pointers[k].ptr, type, p->of[k]);
+    for (int i = 0; i < 3; i++) {
+      if (dim_is(stride[i], 0)) continue;
+      index = index || i == 0;
+      sb_printf(b, " + %s", at[i]);
+      if (!dim_is(stride[i], 1)) sb_printf(b, " * %lld", (long long)stride[i]->value);
+    }
+    sb_puts(b, ";\n");
+  }
+  if (!index) sb_puts(b, "  (void)index;\n");
+  sb_puts(b, "  (void)m0;\n  (void)n0;\n");
+}
+
+static ExprPrinter columns_printer(TilePrinter *p, const char *column) {
+  Str *coords = NEW_ARRAY(p->c->arena, Str, 2);
+  coords[0] = STR("i");
+  coords[1] = arena_printf(p->c->arena, "%s", column);
+  Str *given = arena_dup(p->c->arena, p->given, (p->e->n_loads + 1) * sizeof *given);
+  given[0] = arena_printf(p->c->arena, "y[%s]", column);
+  return expr_printer(p->c, &p->expr, 2, coords, p->accesses, p->pointers, given, "t", true);
+}
+
+static void print_body(TilePrinter *p, StrBuf *b) {
+  StrBuf again = sb_new(p->c->arena); /* names of the rest's nodes, declared once */
+  ExprPrinter e = columns_printer(p, "(j + l)"), rest = columns_printer(p, "j");
+  expr_print_depth(&e, b, 0, 2);
+  expr_print_depth(&rest, &again, 0, 2);
+  sb_puts(b, "  for (size_t i = 0; i < m; i++, tile += ld) {\n    float *const y = tile;\n    size_t j = 0;\n");
+  expr_print_depth(&e, b, 1, 4);
+  expr_print_depth(&rest, &again, 1, 4);
+  sb_printf(b, "    for (; j + %d <= n; j += %d) {\n      for (size_t l = 0; l < %d; l++) {\n", LANES, LANES, LANES);
+  expr_print_depth(&e, b, 2, 8);
+  sb_printf(b, "        y[j + l] = %.*s;\n      }\n    }\n", STR_ARG(expr_print_result(&e)));
+  sb_puts(b, "    for (; j < n; j++) {\n");
+  expr_print_depth(&rest, b, 2, 6);
+  sb_printf(b, "      y[j] = %.*s;\n    }\n  }\n", STR_ARG(expr_print_result(&rest)));
+}
+
+TileFunction emit_tile(EmitCtx *c, const Step *s, const Epilogue *e, uint32_t done, const TileAxes *axes) {
+  TileFunction none = {0};
+  TilePrinter p = {.c = c, .e = e};
+  const PTensor *out = &c->program->tensors.data[s->out[0]];
+  if (!e->expr.n || done + 1 == e->expr.n || out->dtype != DT_f32) return none;
+  if (axes->columns > out->rank || !place_operands(&p, s, done, axes)) return none;
+  StrBuf b = sb_new(c->arena);
+  sb_puts(&b, "(void *ctx, float *tile, size_t ld, size_t index, size_t m0, size_t m, size_t n0, size_t n) {\n");
+  if (p.n_operands) sb_puts(&b, "  const void *const *x = ctx;\n");
+  else sb_puts(&b, "  (void)ctx;\n");
+  print_pointers(&p, &b);
+  print_body(&p, &b);
+  sb_puts(&b, "}\n");
+  return (TileFunction){emit_function(c, s, "void", STR("what follows, a tile at a time"), sb_view(&b)), p.operands, p.n_operands};
+}
+
+void emit_tile_context(KernelPrinter *k, const TileFunction *t) {
+  if (!t->name.len || !t->n_operands) return;
+  sb_printf(&k->body, "  const void *operands[%u] = {", t->n_operands);
+  for (uint32_t i = 0; i < t->n_operands; i++) sb_printf(&k->body, "%s%s", i ? ", " : "", emit_param(&k->params, t->operands[i].tensor).ptr);
+  sb_puts(&k->body, "};\n");
+}
+
+void emit_tile_args(KernelPrinter *k, const TileFunction *t) {
+  if (!t->name.len) return;
+  kernel_arg(k, ".tile = %.*s", STR_ARG(t->name));
+  if (t->n_operands) kernel_arg(k, ".ctx = operands");
+}
+
+void emit_tile_move(KernelPrinter *k, const TileFunction *t, uint32_t n_batch, unsigned indent) {
+  for (uint32_t i = 0; t->name.len && i < t->n_operands; i++) {
+    StrBuf at = sb_new(k->c->arena);
+    for (uint32_t j = 0; j < n_batch; j++)
+      if (!dim_is(t->operands[i].batch[j], 0)) sb_printf(&at, " + i%u * %lld", j, (long long)t->operands[i].batch[j]->value);
+    if (at.len)
+      sb_printf(&k->body, "%*soperands[%u] = %s%s;\n", (int)indent, "", i, emit_param(&k->params, t->operands[i].tensor).ptr, at.data);
+  }
+}
