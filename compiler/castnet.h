@@ -51,7 +51,7 @@ typedef struct castnet_options {
   size_t size;
   const char *name;    /* every external symbol and file starts with it, made a C identifier; NULL: the model file's stem */
   const char *target;  /* castnet_target_name; NULL: "c99" */
-  const char *weights; /* "auto", "c", "asm" or "bin"; NULL: "auto" */
+  const char *weights; /* "auto", "c", "asm", "embed" or "bin"; NULL: "auto" */
   const char *outputs; /* who owns outputs: "caller" or "workspace"; NULL: "caller" */
   const castnet_dim_bound *dims;
   size_t n_dims;

@@ -15,13 +15,14 @@ static bool read_target(Diags *d, const char *name, BackendOptions *b) {
 }
 
 static bool read_weights(Diags *d, const char *word, BackendOptions *b) {
-  static const char *const words[] = {[WEIGHTS_AUTO] = "auto", [WEIGHTS_C] = "c", [WEIGHTS_ASM] = "asm", [WEIGHTS_BIN] = "bin"};
+  static const char *const words[] = {[WEIGHTS_AUTO] = "auto", [WEIGHTS_C] = "c", [WEIGHTS_ASM] = "asm", [WEIGHTS_BIN] = "bin",
+                                      [WEIGHTS_EMBED] = "embed"};
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
     if (!word || strcmp(word, words[i]) == 0) {
       b->weights = (WeightsMode)i;
       return true;
     }
-  return wrong_option(d, "form of weights", word, "auto, c, asm, bin");
+  return wrong_option(d, "form of weights", word, "auto, c, asm, embed, bin");
 }
 
 static bool read_outputs(Diags *d, const char *word, BackendOptions *b) {

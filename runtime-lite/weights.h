@@ -24,7 +24,7 @@ static inline int cn_weights_check(const void *p, size_t given, size_t size, uin
   if (p == NULL || given < size) return CASTNET_ERR_WEIGHTS;
   if ((uintptr_t)p % 64 != 0) return CASTNET_ERR_ALIGN;
   memcpy(&h, p, sizeof h);
-  if (memcmp(h.magic, "CASTNETW", 8) != 0 || h.version != 1 || h.size != size) return CASTNET_ERR_WEIGHTS;
+  if (memcmp(h.magic, "CASTNETW", 8) != 0 || h.version != 1 || h.header_size != sizeof h || h.size != size) return CASTNET_ERR_WEIGHTS;
   return h.code[0] == code_hi && h.code[1] == code_lo ? CASTNET_OK : CASTNET_ERR_WEIGHTS;
 }
 

@@ -116,6 +116,8 @@ STAGES = [
           [cross_models(target, CROSS_MODELS[:6]) for target in CROSS],
           [cross_conformance(target, "--timeout 1800") for target in CROSS] +
           [cross_models(target, CROSS_MODELS) for target in CROSS]),
+    Stage("weights", "the forms of weights: placement, replacement at run time, 100 MB in seconds",
+          ["{python} tests/weights/run.py --castnet {plain}"]),
     Stage("firmware", "a microcontroller without an operating system, played by qemu: results, symbols, stack",
           ["{python} tests/firmware/run.py --castnet {plain} --cases {cases} --models={models}"]),
     Stage("cuda", "target cuda: compiled by nvcc where there is one, run on an emulated GPU",

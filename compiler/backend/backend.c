@@ -109,6 +109,7 @@ static bool make_texts(Frame *f, EmitCtx *c, Texts *t) {
   StrBuf header = sb_new(f->arena), size = sb_new(f->arena), strings = sb_new(f->arena), body = sb_new(f->arena), functions = sb_new(f->arena);
   header_print(f, &header);
   run_workspace_size(f, &size);
+  language_c_weights_entry(f, &size);
   run_strings(f, &strings);
   run_body(f, c, &body);
   if (f->lang->functions) f->lang->functions(f, &functions);

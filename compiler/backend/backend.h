@@ -11,7 +11,8 @@ typedef enum WeightsMode {
   WEIGHTS_AUTO, /* words up to 4 MiB, .incbin above; the same files either way */
   WEIGHTS_C,    /* words in N_weights.c */
   WEIGHTS_ASM,  /* .incbin of N_weights.bin in N_weights.c */
-  WEIGHTS_BIN   /* N_weights.bin alone, given at run time in castnet_env */
+  WEIGHTS_BIN,  /* N_weights.bin alone, given at run time in castnet_env */
+  WEIGHTS_EMBED /* #embed of N_weights.bin in N_weights.c (C23) */
 } WeightsMode;
 
 typedef enum OutputsMode { OUTPUTS_CALLER, OUTPUTS_WORKSPACE } OutputsMode;

@@ -58,6 +58,9 @@ bool frame_needs_data(const Type *t); /* its size is known only when data has be
 static inline bool frame_weights_in_c(const Frame *f) {
   return f->opt->weights == WEIGHTS_C || (f->opt->weights == WEIGHTS_AUTO && f->weights_size <= WEIGHTS_WORDS_MAX);
 }
+static inline bool frame_weights_asm(const Frame *f) {
+  return f->opt->weights == WEIGHTS_ASM || (f->opt->weights == WEIGHTS_AUTO && !frame_weights_in_c(f));
+}
 /* Whether the code checks at run time that the weights are its own. */
 static inline bool frame_weights_checked(const Frame *f) { return f->weights.n > 0 && !frame_weights_in_c(f); }
 

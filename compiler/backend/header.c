@@ -75,6 +75,11 @@ static void print_functions(Frame *f, StrBuf *b) {
              " * outputs for each call that runs at the same time. */\n");
   sb_printf(b, "int %.*s_run(const %.*s_inputs *in, %.*s_outputs *out, void *ws, size_t ws_size, const castnet_env *env);\n",
             n, s, n, s, n, s);
+  if (f->opt->weights == WEIGHTS_BIN) {
+    sb_printf(b, "\n/* Whether these are weights that the code can run with, as each call finds out: CASTNET_OK, CASTNET_ERR_WEIGHTS (cut off, of\n"
+                 " * another version or other code) or CASTNET_ERR_ALIGN (not aligned to 64 bytes). */\n"
+                 "int %.*s_check_weights(const void *weights, size_t size);\n", n, s);
+  }
   if (f->lang->header) f->lang->header(f, b);
 }
 

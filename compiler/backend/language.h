@@ -34,5 +34,7 @@ extern bool (*const cuda_steps[STEP_COUNT])(EmitCtx *c, const Step *s);
 /* Of C, shared with others: the check that weights in the host's memory belong to the code, and their declaration. */
 void language_c_check_weights(const Frame *f, StrBuf *b);
 void language_c_declare_weights(Frame *f, StrBuf *b);
+/* The body of N_check_weights, where weights are given at run time. */
+void language_c_weights_entry(const Frame *f, StrBuf *b);
 
 #endif

@@ -34,7 +34,9 @@ size_t weights_place(Frame *f, uint32_t buffer) {
   const Buffer *b = &f->program->buffers.data[buffer];
   size_t align = part_align(b), offset, end;
   Str key;
+  /* Weights that will be replaced keep a place each: their values may differ one day. */
   const WeightsPart *equal = find_equal(f, buffer, &key);
+  if (f->opt->weights == WEIGHTS_BIN) equal = NULL;
   if (equal && equal->offset % align == 0) return equal->offset;
   if (!size_add(f->weights_end, align - 1, &offset) || !size_add(offset, b->data->n_bytes, &end) ||
       end > SIZE_MAX - WEIGHTS_ALIGN)
@@ -189,12 +191,15 @@ static bool weights_c(const Frame *f, OutFile *ret) {
       {"weights_union", weights_union(f)},
       {"byte_order", f->opt->target->big_endian ? STR("BIG") : STR("LITTLE")},
   };
-  StrBuf b = sb_new(f->arena);
-  size_t n = sizeof values / sizeof *values;
-  if (!template_fill(&b, f->diags, words ? "weights_words.c.in" : "weights_asm.c.in", values, n)) return false;
-  *ret = (OutFile){.name = file_name(f, "_weights.c"), .text = sb_view(&b)};
+  StrBuf b = sb_new(f->arena), end = sb_new(f->arena);
+  const size_t n = sizeof values / sizeof *values;
+  const char *const head = frame_weights_asm(f) ? "weights_asm.c.in" : "weights_object.c.in";
+  *ret = (OutFile){.name = file_name(f, "_weights.c")};
+  if (!template_fill(&b, f->diags, head, values, n)) return false;
+  if (f->opt->weights == WEIGHTS_EMBED && !template_fill(&b, f->diags, "weights_embed.c.in", values, n)) return false;
+  if (words && !template_fill(&b, f->diags, "weights_words.c.in", values, n)) return false;
+  ret->text = sb_view(&b);
   if (!words) return true;
-  StrBuf end = sb_new(f->arena);
   if (!template_fill(&end, f->diags, "weights_words_end.c.in", values, n)) return false;
   WordsFile *file = NEW(f->arena, WordsFile);
   *file = (WordsFile){.frame = f, .before = sb_view(&b), .after = sb_view(&end)};

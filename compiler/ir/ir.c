@@ -119,6 +119,7 @@ static void swap_elements(DType t, size_t n, const unsigned char *in, unsigned c
 const void *tensor_host_elements(Arena *a, const Tensor *t) {
   if (dtype_rows[t->dtype].kind == KIND_X) return t->strings;
   unsigned bits = dtype_rows[t->dtype].bits;
+  if (bits >= 8 && host_is_little() && (uintptr_t)t->bytes % (bits / 8) == 0) return t->bytes;
   unsigned char *out = arena_array(a, t->n, dtype_host_size(t->dtype));
   const unsigned char *in = t->bytes;
   if (bits >= 8) {
@@ -132,6 +133,14 @@ const void *tensor_host_elements(Arena *a, const Tensor *t) {
     out[i] = (unsigned char)v;
   }
   return out;
+}
+
+const Tensor *tensor_take_host(Arena *a, DType t, size_t n, void *elements) {
+  if (dtype_rows[t].bits < 8 || !host_is_little()) return tensor_from_host(a, t, n, elements);
+  Tensor *r = NEW(a, Tensor);
+  *r = (Tensor){.dtype = t, .n = n, .bytes = elements};
+  if (!dtype_bytes(t, n, &r->n_bytes)) door_leave(arena_door(a), DOOR_MEMORY, "out of memory (constant)");
+  return r;
 }
 
 const Tensor *tensor_from_host(Arena *a, DType t, size_t n, const void *elements) {

@@ -217,10 +217,12 @@ Node *graph_add_node(Graph *g, Op op, Value *const *in, size_t n_in, const Type 
 /* Requires a == b: false when certainly different (nothing reported); records a run-time check when unknown. */
 bool ir_require_eq(Ir *ir, const Dim *a, const Dim *b);
 
-/* The elements in host byte order and aligned, one a byte where sub-byte; strings as Str. */
+/* The elements in host byte order and aligned, one a byte where sub-byte; strings as Str. Perhaps the content itself. */
 const void *tensor_host_elements(Arena *a, const Tensor *t);
 /* The reverse: host elements as constant content. */
 const Tensor *tensor_from_host(Arena *a, DType t, size_t n, const void *elements);
+/* The same, and the elements, which live as long as the arena, may become the content. */
+const Tensor *tensor_take_host(Arena *a, DType t, size_t n, void *elements);
 /* The bytes of each number of a tensor's content in the other order (a complex one is two numbers; packed ones stay). */
 void tensor_reverse(DType t, size_t n_bytes, const void *in, void *out);
 

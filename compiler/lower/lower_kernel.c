@@ -111,10 +111,10 @@ static uint32_t contract_result(Lower *l, const Node *n, const Group *g[3], cons
   return t;
 }
 
-static uint32_t lower_packed(Lower *l, size_t count, const float *elements, Str name) {
+static uint32_t lower_packed(Lower *l, size_t count, float *elements, Str name) {
   const Dim **dims = NEW(l->a, const Dim *);
   dims[0] = dim_const(l->p->dims, (int64_t)count);
-  return lower_constant(l, DT_f32, 1, dims, tensor_from_host(l->a, DT_f32, count, elements), name);
+  return lower_constant(l, DT_f32, 1, dims, tensor_take_host(l->a, DT_f32, count, elements), name);
 }
 
 /* A constant second operand is packed now; else the step packs it into scratch, whose size is returned. */
