@@ -11,6 +11,7 @@ bool cuda_nest(EmitCtx *c, const Step *s);
 bool cuda_contract(EmitCtx *c, const Step *s);
 bool cuda_conv(EmitCtx *c, const Step *s);
 bool cuda_pool(EmitCtx *c, const Step *s);
+bool cuda_recurrent(EmitCtx *c, const Step *s);
 
 bool cuda_mentions(EmitCtx *c, Str text, const char *word);
 

@@ -3,6 +3,7 @@
 
 bool (*const cuda_steps[STEP_COUNT])(EmitCtx *c, const Step *s) = {
     [STEP_NEST] = cuda_nest, [STEP_CONTRACT] = cuda_contract, [STEP_CONV] = cuda_conv, [STEP_POOL] = cuda_pool,
+    [STEP_RECURRENT] = cuda_recurrent,
 };
 
 typedef struct Mention {
@@ -70,14 +71,19 @@ void cuda_finish(KernelPrinter *k, bool may_fail, const Dim *blocks) {
   EmitCtx *c = k->c;
   const Step *s = k->step;
   StrBuf params = sb_new(c->arena), args = sb_new(c->arena), rest = sb_new(c->arena), comment = sb_new(c->arena), all = sb_new(c->arena);
-  emit_params_text(&k->params, s->out, 1, &params, &args);
+  emit_params_text(&k->params, s->out, s->kind == STEP_RECURRENT ? 3 : 1, &params, &args);
+  if (s->scratch != NO_TENSOR) {
+    sb_puts(&params, ", float *scratch");
+    sb_puts(&args, ", ");
+    emit_pointer_as(c, &args, s->scratch, "float");
+  }
   emit_symbol_params(c, &params, &k->symbols);
   emit_symbol_args(c, &args, &k->symbols);
   if (may_fail) {
     sb_puts(&params, ", int *status");
     sb_puts(&args, ", status");
   }
-  emit_describe(c, &comment, s->out[0]);
+  emit_describe(c, &comment, s->out[0] != NO_TENSOR ? s->out[0] : s->out[1] != NO_TENSOR ? s->out[1] : s->out[2]);
   sb_printf(&rest, "(%s) {\n%s}\n", params.data, k->body.data);
   Str name = emit_function(c, s, "__global__ void", sb_view(&comment), sb_view(&rest));
   sb_printf(&all, "stream, %.*s, ", STR_ARG(name));
