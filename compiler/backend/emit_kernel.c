@@ -1,7 +1,9 @@
 /* Kernel steps: the arguments of a runtime-lite driver, and a call of it. */
 #include "backend/emit_tile.h"
 
-#include "lower/scratch.h"
+#include "backend/emit_integer.h"
+
+#include "lower/finish.h"
 #include "lower/window.h"
 
 /* ---- the function around a kernel --------------------------------------------------------------------------------------------- */
@@ -263,6 +265,7 @@ static const char *print_conv_pack(KernelPrinter *k, const ConvStep *v, const Di
 }
 
 bool emit_conv(EmitCtx *c, const Step *s) {
+  if (step_is_integer(s)) return emit_integer_conv(c, s);
   const ConvStep *v = s->attr;
   const Program *p = c->program;
   DimCtx *d = p->dims;
@@ -315,7 +318,7 @@ bool emit_pool(EmitCtx *c, const Step *s) {
 }
 
 /* ---- products ----------------------------------------------------------------------------------------------------------------------- */
-static void print_offset(KernelPrinter *k, const Dim *const *strides, uint32_t n) {
+void kernel_offset(KernelPrinter *k, const Dim *const *strides, uint32_t n) {
   for (uint32_t i = 0; i < n; i++) {
     if (dim_is(strides[i], 0)) continue;
     emit_symbols_add(k->c, &k->symbols, strides[i]);
@@ -324,24 +327,39 @@ static void print_offset(KernelPrinter *k, const Dim *const *strides, uint32_t n
   }
 }
 
-static bool batched(const Dim *const *strides, uint32_t n) {
+bool kernel_batched(const Dim *const *strides, uint32_t n) {
   for (uint32_t i = 0; i < n; i++)
     if (!dim_is(strides[i], 0)) return true;
   return false;
 }
 
 /* `a.c = y + i0 * 64;`, in the loops over batches; what does not move is in the initialiser. */
-static void print_moving(KernelPrinter *k, const char *field, Str base, const Dim *const *strides, uint32_t n, unsigned indent) {
-  if (!batched(strides, n)) return;
+void kernel_moving(KernelPrinter *k, const char *field, Str base, const Dim *const *strides, uint32_t n, unsigned indent) {
+  if (!kernel_batched(strides, n)) return;
   sb_printf(&k->body, "%*sa.%s = %s", (int)indent, "", field, base.ptr);
-  print_offset(k, strides, n);
+  kernel_offset(k, strides, n);
   sb_puts(&k->body, ";\n");
+}
+
+unsigned kernel_batches(KernelPrinter *k, const ContractStep *g) {
+  unsigned indent = 2;
+  for (uint32_t i = 0; i < g->n_batch; i++, indent += 2) {
+    emit_symbols_add(k->c, &k->symbols, g->batch[i]);
+    sb_printf(&k->body, "%*sfor (int64_t i%u = 0; i%u < ", (int)indent, "", i, i);
+    emit_dim(k->c, &k->body, g->batch[i]);
+    sb_printf(&k->body, "; i%u++) {\n", i);
+  }
+  return indent;
+}
+
+void kernel_batches_end(KernelPrinter *k, const ContractStep *g) {
+  for (uint32_t i = g->n_batch; i > 0; i--) sb_printf(&k->body, "%*s}\n", (int)(2 * i), "");
 }
 
 static void print_pack(KernelPrinter *k, const ContractStep *g, Str b, unsigned indent) {
   const TargetTile *tile = target_tile(k->c->opt->target, "gemm_f32");
   sb_printf(&k->body, "%*scn_pack_b_f32(%s", (int)indent, "", b.ptr);
-  print_offset(k, g->b_batch, g->n_batch);
+  kernel_offset(k, g->b_batch, g->n_batch);
   sb_printf(&k->body, ", %.*s, %.*s, %.*s, %.*s, %u, scratch);\n", STR_ARG(kernel_size(k, g->b_k)), STR_ARG(kernel_size(k, g->b_n)),
             STR_ARG(kernel_size(k, g->k)), STR_ARG(kernel_size(k, g->n)), tile->nr);
 }
@@ -356,6 +374,7 @@ static uint32_t column_axes(const PTensor *y, const ContractStep *g) {
 }
 
 bool emit_contract(EmitCtx *c, const Step *s) {
+  if (step_is_integer(s)) return emit_integer_contract(c, s);
   const ContractStep *g = s->attr;
   const PTensor *y = &c->program->tensors.data[s->out[0]];
   KernelPrinter k = kernel_printer(c, s);
@@ -368,7 +387,7 @@ bool emit_contract(EmitCtx *c, const Step *s) {
   const TileAxes axes = {.rows = g->n_batch, .columns = column_axes(y, g), .batched = true};
   const TileFunction tile = emit_tile(c, s, &g->epilogue, r.done, &axes);
   emit_tile_context(&k, &tile);
-  bool b_moves = batched(g->b_batch, g->n_batch);
+  bool b_moves = kernel_batched(g->b_batch, g->n_batch);
   if (!g->b_packed && !b_moves) print_pack(&k, g, b, 2);
   kernel_args(&k, "cn_gemm_f32_args", g->n_batch == 0);
   kernel_arg_size(&k, "m", g->m);
@@ -382,19 +401,13 @@ bool emit_contract(EmitCtx *c, const Step *s) {
   kernel_arg_size(&k, "ldc", g->c_m);
   print_registers(&k, &r, NO_TENSOR, false, &tile);
   kernel_args_end(&k);
-  unsigned indent = 2;
-  for (uint32_t i = 0; i < g->n_batch; i++, indent += 2) {
-    emit_symbols_add(c, &k.symbols, g->batch[i]);
-    sb_printf(&k.body, "%*sfor (int64_t i%u = 0; i%u < ", (int)indent, "", i, i);
-    emit_dim(c, &k.body, g->batch[i]);
-    sb_printf(&k.body, "; i%u++) {\n", i);
-  }
+  unsigned indent = kernel_batches(&k, g);
   if (!g->b_packed && b_moves) print_pack(&k, g, b, indent);
-  print_moving(&k, "a", a, g->a_batch, g->n_batch, indent);
-  print_moving(&k, "c", STR("y"), g->c_batch, g->n_batch, indent);
+  kernel_moving(&k, "a", a, g->a_batch, g->n_batch, indent);
+  kernel_moving(&k, "c", STR("y"), g->c_batch, g->n_batch, indent);
   emit_tile_move(&k, &tile, g->n_batch, indent);
   sb_printf(&k.body, "%*scn_gemm_f32(&a, 0, cn_gemm_f32_tasks(&a));\n", (int)indent, "");
-  while (indent > 2) sb_printf(&k.body, "%*s}\n", (int)(indent -= 2), "");
+  kernel_batches_end(&k, g);
   kernel_finish(&k);
   return print_rest(c, s, &g->epilogue, r.done, &tile);
 }

@@ -31,6 +31,14 @@ void kernel_args_end(KernelPrinter *k);
 void kernel_three(KernelPrinter *k, const char *name, const Dim *const d[3]);
 void kernel_window(KernelPrinter *k, const WindowDims *w, const Dim *images, const Dim *groups, const Dim *c, const Dim *m);
 
+/* Loops over a product's batches, i0 .., and their ends; returns the indentation inside. */
+unsigned kernel_batches(KernelPrinter *k, const ContractStep *g);
+void kernel_batches_end(KernelPrinter *k, const ContractStep *g);
+bool kernel_batched(const Dim *const *strides, uint32_t n);                /* some stride is not 0 */
+void kernel_offset(KernelPrinter *k, const Dim *const *strides, uint32_t n); /* ` + i0 * 64` */
+/* `a.c = y + i0 * 64;`, in the loops over batches; what does not move is in the initialiser. */
+void kernel_moving(KernelPrinter *k, const char *field, Str base, const Dim *const *strides, uint32_t n, unsigned indent);
+
 /* The function (operands x0.., the result y, scratch) and its call. */
 void kernel_finish(KernelPrinter *k);
 

@@ -1,4 +1,5 @@
 /* Epilogues: element-wise work fused behind the kernel step that made an operand. */
+#include "lower/finish.h"
 #include "lower/lower_private.h"
 
 enum { MAX_EPILOGUE_NODES = 64, MAX_DEPTH = 8 };
@@ -45,10 +46,11 @@ static bool fusable(Lower *l, const Node *n, const Virt *const *operands, uint32
   uint32_t t = virt_plain_tensor(l->p, operands[k], &n->out[0]->type);
   if (t == NO_TENSOR || l->step_of.data[t] < 0 || reads(l, n, n->in[k], MAX_DEPTH) != l->slots[n->in[k]->id].uses) return false;
   const PTensor *pt = &l->p->tensors.data[t];
-  if (l->p->buffers.data[pt->buffer].kind != BUF_ARENA || pt->rank != type->rank || pt->dtype != type->dtype) return false;
+  if (l->p->buffers.data[pt->buffer].kind != BUF_ARENA || pt->rank != type->rank) return false;
   if (pt->rank && memcmp(pt->dims, type->dims, pt->rank * sizeof *pt->dims) != 0) return false;
   Step *s = &l->p->main.steps.data[l->step_of.data[t]];
   if (s->n_out != 1 || s->out[0] != t || !epilogue_of(s)) return false;
+  if (pt->dtype != type->dtype && !step_is_integer(s)) return false;
   for (uint32_t i = 0; i < n->n_in; i++)
     if (i != k && !ready_before(l, operands[i], l->step_of.data[t], t)) return false;
   return true;
@@ -94,6 +96,12 @@ static bool extend(Lower *l, const Node *n, const Virt *const *operands, uint32_
   return e.n <= MAX_EPILOGUE_NODES;
 }
 
+/* All that an integer step does besides its sums, it does in registers. */
+static bool finishes(Lower *l, const Step *s, const Epilogue *e, const Type *t) {
+  Finish f;
+  return finish_match(l->p, e, t->rank, t->dims, step_channel_axis(s, t->rank, t->dims), &f) && f.out == t->dtype;
+}
+
 bool lower_try_epilogue(Lower *l, const Node *n, const Virt *const *operands) {
   uint32_t k = 0;
   while (k < n->n_in && !fusable(l, n, operands, k)) k++;
@@ -103,6 +111,7 @@ bool lower_try_epilogue(Lower *l, const Node *n, const Virt *const *operands) {
   Step *s = &l->p->main.steps.data[at];
   Epilogue grown, *e = epilogue_of(s);
   if (!extend(l, n, operands, k, s, &grown)) return false;
+  if (step_is_integer(s) && !finishes(l, s, &grown, &n->out[0]->type)) return false;
   uint32_t added = grown.n_loads - e->n_loads;
   uint32_t *in = NEW_ARRAY(l->a, uint32_t, s->n_in + added), *out = NEW(l->a, uint32_t);
   memcpy(in, s->in, s->n_in * sizeof *in);

@@ -1,5 +1,5 @@
 /* Steps that are kernels: products, convolution, pooling, composites and runtime functions. */
-#include "lower/lower_private.h"
+#include "lower/lower_integer.h"
 #include "lower/scratch.h"
 #include "lower/window.h"
 
@@ -162,8 +162,6 @@ bool lower_contract(Lower *l, const Node *n) {
   const Dim **sa, **sb, **sc;
   operand_strides(l, &oa, ga, extent, &sa, &s->a_m, &s->a_k, n->src);
   operand_strides(l, &ob, gb, extent, &sb, &s->b_k, &s->b_n, n->src);
-  uint32_t zero_a = n->n_in > 2 ? lower_dense(l, n->in[2], n->src) : NO_TENSOR;
-  uint32_t zero_b = n->n_in > 3 ? lower_dense(l, n->in[3], n->src) : NO_TENSOR;
   uint32_t t = contract_result(l, n, gc, extent);
   const Dim **batch_extent = NEW_ARRAY(l->a, const Dim *, batch.n);
   sc = NEW_ARRAY(l->a, const Dim *, batch.n);
@@ -182,8 +180,9 @@ bool lower_contract(Lower *l, const Node *n) {
   s->c_m = s->n;
   s->c_n = l->p->dims->one;
   s->acc = attr->acc;
+  if (s->acc == DT_s32) return lower_integer_contract(l, n, s, oa.tensor, ob.tensor, t);
   const Dim *scratch = pack_operand(l, s, &ob);
-  uint32_t in[4] = {oa.tensor, ob.tensor, zero_a, zero_b};
+  uint32_t in[4] = {oa.tensor, ob.tensor, NO_TENSOR, NO_TENSOR};
   (void)lower_step(l, STEP_CONTRACT, in, 4, &t, 1, s, scratch, n->src);
   return true;
 }
@@ -215,6 +214,7 @@ bool lower_conv(Lower *l, const Node *n) {
   DimCtx *c = l->p->dims;
   ConvStep *s = NEW(l->a, ConvStep);
   s->attr = *(const ConvAttr *)n->attr;
+  if (s->attr.acc == DT_s32) return lower_integer_conv(l, n, s);
   uint32_t in[5], out, n_spatial = s->attr.n_spatial;
   for (uint32_t k = 0; k < 5; k++) in[k] = k < n->n_in ? lower_dense(l, n->in[k], n->src) : NO_TENSOR;
   out = lower_result(l, n->out[0]);

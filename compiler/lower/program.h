@@ -117,7 +117,9 @@ typedef struct ContractStep {
   const Dim *const *a_batch, *const *b_batch, *const *c_batch; /* [n_batch] strides; 0 where broadcast */
   const Dim *a_m, *a_k, *b_k, *b_n, *c_m, *c_n;  /* strides */
   bool b_packed;                                 /* in[1] is packed for the target's kernel */
-  DType acc;
+  DType acc;                                     /* s32: 8-bit operands, the integer kernel */
+  int32_t a_zero;                                /* integer: A's zero point where in[2] is absent */
+  const Dim *pack_bytes;                         /* integer: of scratch, ahead of the kernel's own */
   Epilogue epilogue;
 } ContractStep;
 
@@ -130,6 +132,7 @@ typedef struct ConvStep {
   bool direct;              /* cn_conv_f32_direct runs it */
   bool w_packed;            /* in[1] holds row panels for the target's kernel; else the step packs into scratch */
   const Dim *pack_bytes;    /* of scratch, ahead of the kernel's own */
+  int32_t in_zero;          /* integer (attr.acc s32): x's zero point where in[3] is absent */
   Epilogue epilogue;
 } ConvStep;
 

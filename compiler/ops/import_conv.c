@@ -33,7 +33,7 @@ Value *op_conv(OpContext *c, Value *x, Value *w, Value *bias, Value *x_zero, Val
     (void)op_fail(c, DIAG_E0402, "the input's zero point has shape %s", build_shape_text(&c->b, x_zero));
     return NULL;
   }
-  if (w_zero && w_zero->type.rank > 0) { /* one an output channel */
+  if (w_zero && w_zero->type.rank > 1) {
     x = centred(c, x, x_zero);
     w = centred(c, w, w_zero);
     x_zero = w_zero = NULL;

@@ -45,12 +45,14 @@ Value *op_single(OpContext *c, Value *v) {
   return build_reshape(&c->b, v, 0, NULL);
 }
 
-/* One zero point an operand goes into the product; rows or columns with their own are centred before it. */
+/* One zero point an operand, or one a row of x, a column of y, goes into the product; other shapes are centred before it. */
 Value *op_matmul_integer(OpContext *c, Value *x, Value *x_zero, Value *y, Value *y_zero) {
   x_zero = op_single(c, x_zero);
   y_zero = op_single(c, y_zero);
   const bool rows = x_zero && x_zero->type.rank > 0, columns = y_zero && y_zero->type.rank > 0;
-  if (!rows && !columns) return build_matmul_acc(&c->b, x, y, DT_s32, x_zero, y_zero);
+  const bool plain_x = !rows || (x_zero->type.rank == 1 && x && x->type.rank > 1);
+  if (plain_x && (!columns || (y_zero->type.rank == 1 && y && y->type.rank > 1)))
+    return build_matmul_acc(&c->b, x, y, DT_s32, x_zero, y_zero);
   if (rows && x_zero->type.rank == 1) x_zero = build_unsqueeze(&c->b, x_zero, 1u << 1); /* [M] over [M][K] */
   return build_matmul_acc(&c->b, centred(c, x, x_zero), centred(c, y, y_zero), DT_s32, NULL, NULL);
 }

@@ -334,6 +334,47 @@ static bool norm_fits(const Node *n) {
   return count >= SHORT_ROW;
 }
 
+/* ---- products of 8-bit operands that the integer kernels take ---- */
+static bool is_8(const Value *v) { return v->type.dtype == DT_u8 || v->type.dtype == DT_s8; }
+
+/* label's axis is the only one of v that goes into the result alone: its rows or columns. */
+static bool walks_alone(const ContractAttr *attr, const Type *out, const uint8_t *own, const Type *v, const uint8_t *other, const Type *w,
+                        uint8_t label) {
+  for (uint32_t a = 0; a < v->rank; a++) {
+    const bool alone = out->rank && memchr(attr->out, own[a], out->rank) && !(w->rank && memchr(other, own[a], w->rank));
+    if (alone != (own[a] == label)) return false;
+  }
+  return true;
+}
+
+static bool kernel_contract(const Node *n) {
+  const ContractAttr *attr = n->attr;
+  const Value *a = n->in[0], *b = n->in[1], *za = n->n_in > 2 ? n->in[2] : NULL, *zb = n->n_in > 3 ? n->in[3] : NULL;
+  const Type *out = &n->out[0]->type;
+  if (attr->acc != DT_s32 || out->dtype != DT_s32 || !is_8(a) || !is_8(b) || (za && !is_8(za)) || (zb && !is_8(zb))) return false;
+  if (za && za->type.rank) {
+    const uint32_t r = a->type.rank;
+    if (za->type.rank > 1 || r < 2 || za->type.dims[0] != a->type.dims[r - 2]) return false;
+    if (!walks_alone(attr, out, attr->a, &a->type, attr->b, &b->type, attr->a[r - 2])) return false;
+  }
+  if (zb && zb->type.rank) {
+    const uint32_t r = b->type.rank;
+    if (zb->type.rank > 1 || r < 2 || zb->type.dims[0] != b->type.dims[r - 1]) return false;
+    if (!walks_alone(attr, out, attr->b, &b->type, attr->a, &a->type, attr->b[r - 1])) return false;
+  }
+  return true;
+}
+
+static bool kernel_conv(const Node *n) {
+  const ConvAttr *attr = n->attr;
+  const Value *x = n->in[0], *w = n->in[1], *bias = n->n_in > 2 ? n->in[2] : NULL;
+  const Value *zx = n->n_in > 3 ? n->in[3] : NULL, *zw = n->n_in > 4 ? n->in[4] : NULL;
+  if (attr->acc != DT_s32 || attr->n_spatial < 1 || attr->n_spatial > 3 || n->out[0]->type.dtype != DT_s32 || !is_8(x) || !is_8(w)) return false;
+  if ((zx && (!is_8(zx) || zx->type.rank)) || (zw && (!is_8(zw) || zw->type.rank > 1))) return false;
+  if (zw && zw->type.rank == 1 && zw->type.dims[0] != w->type.dims[0]) return false;
+  return !bias || (bias->type.dtype == DT_s32 && bias->type.rank == 1 && bias->type.dims[0] == w->type.dims[0]);
+}
+
 /* ---- the pass ------------------------------------------------------------------------------------------------------------------------ */
 static bool legalise(Builder *b, const Node *n, Value **ret, void *user) {
   const Legalise *l = user;
@@ -349,12 +390,12 @@ static bool legalise(Builder *b, const Node *n, Value **ret, void *user) {
       ret[0] = norm(b, n);
       return true;
     case OP_CONTRACT:
-      if (f32) return false;
+      if (f32 || (l->kernels && kernel_contract(n))) return false;
       ret[0] = narrow ? product_f32(b, n) : product_nest(b, n);
       return true;
     case OP_CONV: {
       bool fits = ((const ConvAttr *)n->attr)->n_spatial >= 1 && ((const ConvAttr *)n->attr)->n_spatial <= 3;
-      if (f32 && fits) return false;
+      if ((f32 && fits) || (l->kernels && kernel_conv(n))) return false;
       ret[0] = narrow && fits ? conv_f32(b, n) : conv_nest(b, n);
       return true;
     }
