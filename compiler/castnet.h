@@ -64,6 +64,7 @@ typedef struct castnet_options {
   const char *dump_stage;
   void (*dump)(void *user, const char *text, size_t length);
   void *dump_user;
+  int float_qdq;       /* compute between DequantizeLinear and QuantizeLinear in float as written, not in integers */
 } castnet_options;
 
 /* Compiles the model at `path`; options may be NULL. Whatever is not CASTNET_STATUS_OK left diagnostics. */

@@ -51,7 +51,8 @@ bool pipeline_run(Arena *a, Diags *d, const PipelineOptions *opt, Pipeline *ret)
   if (!ir || (opt->on_graph && !opt->on_graph(ir, opt->user))) return false;
   if (dumps(opt, "graph")) return ir_print(opt->dump, ir), true;
 
-  if (!passes_run(ir, opt->optimise, strcmp(opt->backend.target->language, "c") == 0)) return false;
+  const bool kernels = strcmp(opt->backend.target->language, "c") == 0;
+  if (!passes_run(ir, (PassOptions){.optimise = opt->optimise, .kernels = kernels, .float_qdq = opt->float_qdq})) return false;
   if (dumps(opt, "passes")) return ir_print(opt->dump, ir), true;
 
   Program *p = ret->program = lower_graph(a, ir, &(LowerOptions){.fuse = opt->optimise, .target = opt->backend.target});
@@ -70,6 +71,6 @@ Program *pipeline_reference(Arena *a, Diags *d, const PipelineOptions *opt, cons
   const OnnxModel *m = *ret_model = onnx_load_model(a, d, opt->path, &opt->load);
   Ir *ir = m ? import_model(a, d, m, &opt->import) : NULL;
   if (!ir || (opt->on_graph && !opt->on_graph(ir, opt->user))) return NULL;
-  if (!passes_run(ir, false, false)) return NULL;
+  if (!passes_run(ir, (PassOptions){.optimise = false})) return NULL;
   return lower_graph(a, ir, &(LowerOptions){.fuse = false, .target = target_find(STR("c99"))}); /* the interpreter's own layer */
 }

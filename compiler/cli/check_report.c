@@ -29,6 +29,17 @@ static const char *verdict(const Check *k) {
 }
 
 /* ---- for people ---- */
+/* Of a quantised output: how many of its elements another rounding moved. */
+static void print_quanta(StrBuf *b, const OutputReport *o) {
+  const Comparison *r = &o->comparison;
+  if (r->quantum <= 0 || r->quanta.by_one + r->quanta.by_more == 0) return;
+  sb_puts(b, "         ");
+  sb_escaped(b, (Str){o->name.ptr, o->name.length}, 80);
+  sb_printf(b, ": %zu of %zu elements differ by one quantum (%.3g)", r->quanta.by_one, r->n, r->quantum);
+  if (r->quanta.by_more) sb_printf(b, ", %zu by more", r->quanta.by_more);
+  sb_putc(b, '\n');
+}
+
 static void print_set(StrBuf *b, const SetReport *s) {
   size_t n_bad = 0, n_random = 0;
   double most = 0;
@@ -43,6 +54,7 @@ static void print_set(StrBuf *b, const SetReport *s) {
   sb_printf(b, " (%zu output%s, ", s->n_outputs, s->n_outputs == 1 ? "" : "s");
   if (n_random) sb_printf(b, "%zu random: only type and shape compared, ", n_random);
   sb_printf(b, "greatest difference %.3g)\n", most);
+  for (size_t i = 0; i < s->n_outputs; i++) print_quanta(b, &s->outputs[i]);
 }
 
 void check_print(const Cli *c, const Check *k) {
@@ -108,6 +120,11 @@ static json_t *sets(const Cli *c, const Check *k) {
       json_object_set_new(o, "max_rel", number(r->max_rel));
       json_object_set_new(o, "n", json_integer((json_int_t)r->n));
       json_object_set_new(o, "n_bad", json_integer((json_int_t)r->n_bad));
+      if (r->quantum > 0) {
+        json_object_set_new(o, "quantum", json_real(r->quantum));
+        json_object_set_new(o, "n_one_quantum", json_integer((json_int_t)r->quanta.by_one));
+        json_object_set_new(o, "n_more_quanta", json_integer((json_int_t)r->quanta.by_more));
+      }
       json_object_set_new(o, "random", json_boolean(r->random));
       json_object_set_new(o, "ok", json_boolean(r->ok));
       json_array_append_new(outputs, o);

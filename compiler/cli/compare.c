@@ -66,6 +66,8 @@ static void compare_floats(Compare *c, const OnnxTensor *got, const OnnxTensor *
   size_t n, worst = 0;
   const double *x = as_doubles(c->a, got, &n), *y = as_doubles(c->a, want, &n);
   double most = -1;
+  c->r->quantum = quantum_of(y, n);
+  if (c->r->quantum > 0) c->r->quanta = quantum_count(x, y, n, c->r->quantum);
   for (size_t i = 0; i < n; i++) {
     if (x[i] == y[i] || (is_nan(x[i]) && is_nan(y[i]))) continue;
     bool finite = is_finite(x[i]) && is_finite(y[i]);
@@ -98,6 +100,12 @@ static Str number(Arena *a, DType t, const void *p) {
 
 static void compare_integers(Compare *c, const OnnxTensor *got, const OnnxTensor *want) {
   DType t = dtype_from_onnx(want->data_type);
+  if (t == DT_u8 || t == DT_s8) {
+    size_t n;
+    const double *u = as_doubles(c->a, got, &n), *v = as_doubles(c->a, want, &n);
+    c->r->quantum = 1;
+    c->r->quanta = quantum_count(u, v, n, 1);
+  }
   size_t n = want->n_elements, size = dtype_host_size(t), first = n;
   const char *x = tensor_host_elements(c->a, &(Tensor){.dtype = t, .n = n, .bytes = got->data, .n_bytes = got->data_bytes});
   const char *y = tensor_host_elements(c->a, &(Tensor){.dtype = t, .n = n, .bytes = want->data, .n_bytes = want->data_bytes});

@@ -3,6 +3,7 @@
 #define CASTNET_COMPARE_H
 
 #include "base/diag.h"
+#include "cli/quantum.h"
 #include "frontend/model.h"
 
 /* |a - b| <= atol + rtol * |b| for floats, b being recorded; all else exactly. NaN equals NaN, infinities themselves. */
@@ -15,6 +16,8 @@ typedef struct Comparison {
   bool ok, random;         /* random: only type and shape were looked at */
   double max_abs, max_rel; /* of the floats that differ at all; infinite where one is not finite */
   size_t n, n_bad;
+  double quantum;          /* of a quantised tensor's recorded grid, else 0: */
+  QuantumCount quanta;     /* how many elements are off by it */
   Str why;                 /* what differs, one line; empty when ok */
 } Comparison;
 

@@ -1,5 +1,6 @@
 /* Quantisation: QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear, QLinear operators of ONNX and com.microsoft.
  */
+#include "ir/quant.h"
 #include "ops/shared.h"
 
 static bool is_float8(DType t) { return dtype_rows[t].kind == KIND_F && dtype_rows[t].bits <= 8; }
@@ -34,6 +35,7 @@ static Value *quantized(OpContext *c, Value *v, Value *zero, DType to, bool satu
   Builder *b = &c->b;
   if (!v) return NULL;
   if (dtype_rows[to].kind == KIND_F) return build_cast(b, v, to, saturate);
+  if (v->type.dtype == DT_f32 && (to == DT_u8 || to == DT_s8)) return build_quantise(b, v, NULL, zero, to);
   v = build_cast(b, build_fn1(b, SC_round, v), dtype_compute(v->type.dtype), true);
   if (zero) v = build_fn2(b, SC_add, v, build_cast(b, zero, v->type.dtype, true));
   return build_cast(b, v, to, true);
@@ -66,6 +68,8 @@ bool import_quantize_linear(OpContext *c) {
   if (work == DT_NONE) work = dtype_is_float(scale->type.dtype) ? scale->type.dtype : DT_f32;
   x = build_cast(b, x, work, true);
   scale = build_cast(b, scale, work, true);
+  if (work == DT_f32 && (to == DT_u8 || to == DT_s8))
+    return op_give(c, 0, op_keep_shape(c, build_quantise(b, x, scale, zero, to), op_in(c, 0)));
   Value *y = quantized(c, build_fn2(b, SC_div, x, scale), zero, to, op_int(c, "saturate", 1) != 0);
   return op_give(c, 0, op_keep_shape(c, y, op_in(c, 0)));
 }
@@ -74,7 +78,8 @@ bool import_quantize_linear(OpContext *c) {
 static Value *dequantized(OpContext *c, Value *x, Value *scale, Value *zero) {
   Builder *b = &c->b;
   if (!x || !scale) return NULL;
-  const DType work = dtype_compute(scale->type.dtype);
+  const DType work = dtype_compute(scale->type.dtype), t = x->type.dtype;
+  if (scale->type.dtype == DT_f32 && (t == DT_u8 || t == DT_s8 || t == DT_s32)) return build_dequantise(b, x, scale, zero);
   if (zero && !is_float8(x->type.dtype)) {
     const DType sum = dtype_is_float(x->type.dtype) ? work : DT_s32;
     x = build_fn2(b, SC_sub, build_cast(b, x, sum, true), build_cast(b, zero, sum, true));

@@ -2,7 +2,7 @@
  * of other types than f32 as reductions over views. */
 #include "passes/passes.h"
 
-typedef struct Legalise { bool kernels, rows; } Legalise;
+typedef struct Legalise { bool kernels, all; } Legalise;
 
 static bool is_narrow_float(DType t) { return dtype_is_float(t) && dtype_rows[t].bits < 32; }
 
@@ -382,20 +382,20 @@ static bool legalise(Builder *b, const Node *n, Value **ret, void *user) {
   bool f32 = t == DT_f32 && l->kernels, narrow = is_narrow_float(t) && l->kernels;
   switch (n->op) {
     case OP_SOFTMAX:
-      if (f32 && l->rows && softmax_fits(n)) return false;
+      if (f32 && l->all && softmax_fits(n)) return false;
       ret[0] = softmax(b, n->in[0], n->attr);
       return true;
     case OP_NORM:
-      if (f32 && l->rows && norm_fits(n)) return false;
+      if (f32 && l->all && norm_fits(n)) return false;
       ret[0] = norm(b, n);
       return true;
     case OP_CONTRACT:
-      if (f32 || (l->kernels && kernel_contract(n))) return false;
+      if (f32 || (l->kernels && l->all && kernel_contract(n))) return false;
       ret[0] = narrow ? product_f32(b, n) : product_nest(b, n);
       return true;
     case OP_CONV: {
       bool fits = ((const ConvAttr *)n->attr)->n_spatial >= 1 && ((const ConvAttr *)n->attr)->n_spatial <= 3;
-      if ((f32 && fits) || (l->kernels && kernel_conv(n))) return false;
+      if ((f32 && fits) || (l->kernels && l->all && kernel_conv(n))) return false;
       ret[0] = narrow && fits ? conv_f32(b, n) : conv_nest(b, n);
       return true;
     }
@@ -408,8 +408,8 @@ static bool legalise(Builder *b, const Node *n, Value **ret, void *user) {
   }
 }
 
-bool pass_legalise(Ir *ir, bool kernels, bool rows) {
-  Legalise l = {kernels, rows};
+bool pass_legalise(Ir *ir, bool kernels, bool all) {
+  Legalise l = {kernels, all};
   (void)pass_rewrite(ir, legalise, &l);
   return true;
 }

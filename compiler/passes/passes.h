@@ -5,9 +5,9 @@
 #include "ir/build.h"
 
 /* Composites and types that no kernel takes become nests: pooling with indices; softmax, normalisation, products and convolutions of types
- * other than f32 ... With `kernels` false everything becomes nests: the reference program. `rows`: the target's language has the
- * kernels over rows (softmax, normalisation). */
-bool pass_legalise(Ir *ir, bool kernels, bool rows);
+ * other than f32 ... With `kernels` false everything becomes nests: the reference program. `all`: the target's language has
+ * the kernels over rows (softmax, normalisation) and of 8-bit operands too. */
+bool pass_legalise(Ir *ir, bool kernels, bool all);
 /* Softmax and normalisation that exporters leave as reductions and arithmetic become one node again. */
 bool pass_raise(Ir *ir);
 bool pass_recurrent(Ir *ir);
@@ -19,8 +19,17 @@ bool pass_simplify(Ir *ir);
  * its padding. */
 bool pass_fuse(Ir *ir);
 
-/* All of them in order. optimise false: only what lowering requires. rows: pass_legalise's. False after diagnostics. */
-bool passes_run(Ir *ir, bool optimise, bool rows);
+/* Products and convolutions of dequantised operands become integer ones; what quantises them again joins their scales. */
+bool pass_quantise(Ir *ir);
+
+typedef struct PassOptions {
+  bool optimise;  /* false: only what lowering requires */
+  bool kernels;   /* the target's language has all kernels: integer ones, those over rows */
+  bool float_qdq; /* no pass_quantise: quantised graphs compute in float as they are written */
+} PassOptions;
+
+/* All of them in order. False after diagnostics. */
+bool passes_run(Ir *ir, PassOptions opt);
 
 /* ---- rewriting: what passes share ---- */
 /* Called for each node in order with a builder that inserts before it. Returns true when the node's results are ret (same

@@ -62,10 +62,12 @@ void pass_count_uses(const Graph *g, uint32_t *uses) {
   for (size_t i = 0; i < g->outputs.n; i++) uses[g->outputs.data[i]->id]++;
 }
 
-bool passes_run(Ir *ir, bool optimise, bool rows) {
+bool passes_run(Ir *ir, PassOptions opt) {
+  const bool optimise = opt.optimise;
   bool ok = pass_simplify(ir) && pass_recurrent(ir);
+  if (ok && optimise && opt.kernels && !opt.float_qdq) ok = pass_quantise(ir); /* before weights fold into floats */
   if (ok && optimise) ok = pass_fold(ir) && pass_raise(ir);
-  ok = ok && pass_legalise(ir, optimise, rows);
+  ok = ok && pass_legalise(ir, optimise, opt.kernels);
   if (ok && optimise) ok = pass_fold(ir) && pass_fuse(ir) && pass_fold(ir);
   return ok && pass_simplify(ir) && !diags_any(ir->diags);
 }
