@@ -6,8 +6,12 @@
 #include "castnet_abi.h"
 
 #include "ops/boxes.h"
+#include "ops/det.h"
+#include "ops/fourier.h"
+#include "ops/linear_attention.h"
 #include "ops/order.h"
 #include "ops/random.h"
+#include "ops/regions.h"
 #include "ops/trees.h"
 
 #endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT-0 */
+/* Samples of regions of an image (RoiAlign). */
+#ifndef CN_OPS_REGIONS_H
+#define CN_OPS_REGIONS_H
+
+#include "base.h"
+#include "ops/real.h"
+
+/* Where a coordinate falls between two places of an axis of n. */
+typedef struct cn_between { size_t lo, hi; double w_lo, w_hi; } cn_between;
+
+/* 0 beyond one place outside of the axis: nothing is there. */
+CN_INLINE int cn_between_at(double x, size_t n, cn_between *ret) {
+  if (!(x >= -1.0 && x <= (double)n) || n == 0) return 0;
+  if (x < 0.0) x = 0.0;
+  ret->lo = (size_t)x;
+  if (ret->lo >= n - 1) {
+    ret->lo = ret->hi = n - 1;
+    x = (double)(n - 1);
+  } else {
+    ret->hi = ret->lo + 1;
+  }
+  ret->w_hi = x - (double)ret->lo;
+  ret->w_lo = 1.0 - ret->w_hi;
+  return 1;
+}
+
+typedef struct cn_roi {
+  const castnet_tensor *x; /* [batches][channels][height][width] */
+  size_t height, width;
+  double y0, x0, bin_h, bin_w; /* of one region */
+  size_t grid_h, grid_w;       /* samples a bin */
+  int largest;
+} cn_roi;
+
+/* The sum of all samples of a bin, or the largest weighted value; plane: of the image. */
+CN_INLINE double cn_roi_bin(const cn_roi *r, size_t plane, size_t by, size_t bx) {
+  double sum = 0.0, most = 0.0;
+  int any = 0;
+  for (size_t i = 0; i < r->grid_h * r->grid_w; i++) {
+    const double gy = ((double)(i / r->grid_w) + 0.5) / (double)r->grid_h, gx = ((double)(i % r->grid_w) + 0.5) / (double)r->grid_w;
+    cn_between y, x;
+    double part[4] = {0.0, 0.0, 0.0, 0.0};
+    if (cn_between_at(r->y0 + ((double)by + gy) * r->bin_h, r->height, &y) && cn_between_at(r->x0 + ((double)bx + gx) * r->bin_w, r->width, &x)) {
+      part[0] = y.w_lo * x.w_lo * cn_real_load(r->x, plane + y.lo * r->width + x.lo);
+      part[1] = y.w_lo * x.w_hi * cn_real_load(r->x, plane + y.lo * r->width + x.hi);
+      part[2] = y.w_hi * x.w_lo * cn_real_load(r->x, plane + y.hi * r->width + x.lo);
+      part[3] = y.w_hi * x.w_hi * cn_real_load(r->x, plane + y.hi * r->width + x.hi);
+    }
+    sum += part[0] + part[1] + part[2] + part[3];
+    for (int k = 0; k < 4; k++) {
+      if (!any || part[k] > most) most = part[k];
+      any = 1;
+    }
+  }
+  return r->largest ? most : sum;
+}
+
+/* How many samples cover `size` in bins: as many as ceil, at least none, within reason. */
+CN_INLINE size_t cn_roi_grid(int64_t ratio, double bin) {
+  if (ratio > 0) return (size_t)ratio;
+  if (!(bin > 0.0)) return 0;
+  if (bin > 1e6) return 1000000;
+  const size_t whole = (size_t)bin;
+  return whole + ((double)whole < bin);
+}
+
+/* in: X [batches][channels][height][width], regions [n][4] (x0 y0 x1 y1), their batches s64 [n], the scale []; out:
+ * [n][channels][h][w], all f32 or f64; attrs: sampling_ratio, half_pixel, largest. */
+CN_NOINLINE int cn_op_roi_align(const castnet_tensor *in, size_t n_in, castnet_tensor *out, size_t n_out, const castnet_attr *attrs,
+                                size_t n_attrs, void *scratch, size_t scratch_size, const castnet_env *env) {
+  const size_t n = (size_t)out[0].dims[0], channels = (size_t)out[0].dims[1], h = (size_t)out[0].dims[2], w = (size_t)out[0].dims[3];
+  const double scale = cn_real_load(&in[3], 0), offset = attrs[1].value.i ? 0.5 : 0.0;
+  cn_roi r;
+  (void)n_in, (void)n_out, (void)n_attrs, (void)scratch, (void)scratch_size, (void)env;
+  r.x = &in[0];
+  r.height = (size_t)in[0].dims[2];
+  r.width = (size_t)in[0].dims[3];
+  r.largest = attrs[2].value.i != 0;
+  for (size_t i = 0; i < n; i++) {
+    const int64_t batch = ((const int64_t *)in[2].data)[i];
+    if (batch < 0 || batch >= in[0].dims[0]) return CASTNET_ERR_INDEX;
+    r.x0 = cn_real_load(&in[1], 4 * i) * scale - offset;
+    r.y0 = cn_real_load(&in[1], 4 * i + 1) * scale - offset;
+    double width = cn_real_load(&in[1], 4 * i + 2) * scale - offset - r.x0, height = cn_real_load(&in[1], 4 * i + 3) * scale - offset - r.y0;
+    if (offset == 0.0 && !(width > 1.0)) width = 1.0;
+    if (offset == 0.0 && !(height > 1.0)) height = 1.0;
+    r.bin_h = height / (double)h;
+    r.bin_w = width / (double)w;
+    r.grid_h = cn_roi_grid(attrs[0].value.i, r.bin_h);
+    r.grid_w = cn_roi_grid(attrs[0].value.i, r.bin_w);
+    const size_t count = r.grid_h * r.grid_w;
+    for (size_t k = 0; k < channels * h * w; k++) {
+      const size_t plane = ((size_t)batch * channels + k / (h * w)) * r.height * r.width;
+      const double v = cn_roi_bin(&r, plane, k / w % h, k % w);
+      cn_real_store(&out[0], i * channels * h * w + k, r.largest || count == 0 ? v : v / (double)count);
+    }
+  }
+  return CASTNET_OK;
+}
+
+#endif
