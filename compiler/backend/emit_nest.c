@@ -30,7 +30,62 @@ void nest_store(NestPrinter *p, ExprPrinter *e, Str value, unsigned indent) {
 }
 
 /* ---- map -------------------------------------------------------------------------------------------------------------------- */
+/* Compilers make vector code of a loop at -O2 only where they know that its trip count is a multiple of the vector's length. */
+static bool wants_lanes(const NestPrinter *p) {
+  const Nest *n = p->n;
+  const uint32_t last = n->n_axes - 1;
+  int64_t extent = 0;
+  if (!n->n_axes || n->map.n == 1 || !dim_is(n->store.stride[last], 1) || n->store.n_indirect) return false;
+  if (dim_is_const(n->extent[last], &extent) && (extent < LANES || extent % LANES == 0)) return false;
+  if (dtype_rows[p->p->tensors.data[n->store.tensor].dtype].bits < 8) return false;
+  for (uint32_t k = 0; k < n->n_loads; k++) {
+    const Dim *stride = n->loads[k].stride[last];
+    if (n->loads[k].n_indirect || !(dim_is(stride, 0) || dim_is(stride, 1))) return false;
+    if (dtype_rows[p->p->tensors.data[n->loads[k].tensor].dtype].bits < 8) return false;
+  }
+  return true;
+}
+
+/* The last axis by LANES elements a turn, then the rest one by one. What outer loops know is declared once, by e. */
+static void print_lanes(NestPrinter *p, ExprPrinter *e, ExprPrinter *rest, unsigned indent) {
+  const uint32_t last = p->n->n_axes - 1;
+  StrBuf *b = p->b, size = sb_new(p->c->arena);
+  emit_dim(p->c, &size, p->n->extent[last]);
+  sb_printf(b, "%*s%s i%u = 0;\n", (int)indent, "", index_type(p), last);
+  sb_printf(b, "%*sfor (; i%u + %d <= %s; i%u += %d) {\n", (int)indent, "", last, LANES, size.data, last, LANES);
+  sb_printf(b, "%*sfor (int l = 0; l < %d; l++) {\n", (int)indent + 2, "", LANES);
+  expr_print_depth(e, b, last + 1, indent + 4);
+  nest_store(p, e, expr_print_result(e), indent + 4);
+  sb_printf(b, "%*s}\n%*s}\n", (int)indent + 2, "", (int)indent, "");
+  sb_printf(b, "%*sfor (; i%u < %s; i%u++) {\n", (int)indent, "", last, size.data, last);
+  expr_print_depth(rest, b, last + 1, indent + 2);
+  nest_store(p, rest, expr_print_result(rest), indent + 2);
+  sb_printf(b, "%*s}\n", (int)indent, "");
+}
+
+static void print_map_lanes(NestPrinter *p) {
+  const uint32_t last = p->n->n_axes - 1;
+  StrBuf declared = sb_new(p->c->arena);
+  ExprPrinter rest = nest_map_printer(p);
+  rest.coords = arena_dup(p->c->arena, p->coords, sizeof p->coords);
+  p->coords[last] = arena_printf(p->c->arena, "(i%u + l)", last);
+  ExprPrinter e = nest_map_printer(p);
+  unsigned indent = 2;
+  for (uint32_t j = 0; j <= last; j++, indent += 2) {
+    expr_print_depth(&e, p->b, j, indent);
+    expr_print_depth(&rest, &declared, j, indent);
+    if (j < last) nest_open_loop(p, j, indent);
+  }
+  indent -= 2;
+  print_lanes(p, &e, &rest, indent);
+  for (uint32_t j = 0; j < last; j++) nest_close_loop(p, indent -= 2);
+}
+
 static void print_map(NestPrinter *p) {
+  if (wants_lanes(p)) {
+    print_map_lanes(p);
+    return;
+  }
   ExprPrinter e = nest_map_printer(p);
   unsigned indent = 2;
   expr_print_depth(&e, p->b, 0, indent);
@@ -322,6 +377,18 @@ Str emit_param(EmitParams *ps, uint32_t tensor) {
   return arena_printf(ps->c->arena, "x%zu", ps->tensors.n - 1);
 }
 
+/* True if the load reads just what the step then writes: an operand that it replaces. */
+static bool is_replaced(const Program *p, const Nest *n, const Access *a) {
+  const PTensor *x = &p->tensors.data[a->tensor], *y = &p->tensors.data[n->store.tensor];
+  const Buffer *bx = &p->buffers.data[x->buffer], *by = &p->buffers.data[y->buffer];
+  while (bx->alias_of != NO_BUFFER && !bx->offset) bx = &p->buffers.data[bx->alias_of];
+  while (by->alias_of != NO_BUFFER && !by->offset) by = &p->buffers.data[by->alias_of];
+  if (n->mode != NEST_MAP || bx != by || x->dtype != y->dtype || x->offset != y->offset || a->offset != n->store.offset) return false;
+  for (uint32_t j = 0; j < n->n_axes; j++)
+    if (a->stride[j] != n->store.stride[j]) return false;
+  return !a->n_indirect && !n->store.n_indirect;
+}
+
 static uint32_t storage_of(const Program *p, uint32_t tensor) {
   uint32_t buffer = p->tensors.data[tensor].buffer;
   while (p->buffers.data[buffer].alias_of != NO_BUFFER) buffer = p->buffers.data[buffer].alias_of;
@@ -358,13 +425,14 @@ bool nest_is_narrow(const Program *p, const Nest *n) {
          expr_indices_narrow(p, &n->store, 1, n->extent, outer);
 }
 
-/* Its pointers become parameters, its coordinates are i0, i1 ... */
+/* Its pointers become parameters, its coordinates are i0, i1 ... An operand that is replaced has the result's name, so that compilers
+ * know what aliases what. */
 NestPrinter nest_printer(EmitCtx *c, const Nest *n, EmitParams *ps, StrBuf *b) {
   NestPrinter p = {.c = c, .p = c->program, .n = n, .b = b, .outer = n->n_axes, .wide = !nest_is_narrow(c->program, n)};
   p.load_pointers = NEW_ARRAY(c->arena, Str, n->n_loads);
   p.post_pointers = NEW_ARRAY(c->arena, Str, n->n_post_loads);
   for (uint32_t j = 0; j < n->n_axes; j++) p.coords[j] = arena_printf(c->arena, "i%u", j);
-  for (uint32_t k = 0; k < n->n_loads; k++) p.load_pointers[k] = emit_param(ps, n->loads[k].tensor);
+  for (uint32_t k = 0; k < n->n_loads; k++) p.load_pointers[k] = is_replaced(c->program, n, &n->loads[k]) ? STR("y") : emit_param(ps, n->loads[k].tensor);
   for (uint32_t k = 0; k < n->n_post_loads; k++) p.post_pointers[k] = emit_param(ps, n->post_loads[k].tensor);
   p.store_pointer = STR("y");
   return p;
