@@ -287,3 +287,33 @@ void sb_escaped(StrBuf *b, Str s, size_t max) {
     else sb_putc(b, (char)c);
   }
 }
+
+static int hex_digit(char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; }
+
+bool str_unescape(Arena *a, Str text, Str *ret, size_t *ret_used) {
+  StrBuf b = sb_new(a);
+  for (size_t i = 0; i < text.len; i++) {
+    char c = text.ptr[i];
+    if (c == '"') {
+      *ret = b.len ? sb_view(&b) : (Str){"", 0};
+      *ret_used = i + 1;
+      return true;
+    }
+    if (c == '\\') {
+      if (++i == text.len) return false;
+      c = text.ptr[i];
+      if (c == 'n') {
+        c = '\n';
+      } else if (c == 'x') {
+        const int high = i + 2 < text.len ? hex_digit(text.ptr[i + 1]) : -1, low = high >= 0 ? hex_digit(text.ptr[i + 2]) : -1;
+        if (low < 0) return false;
+        c = (char)(high * 16 + low);
+        i += 2;
+      } else if (c != '"' && c != '\\') {
+        return false;
+      }
+    }
+    sb_putc(&b, c);
+  }
+  return false;
+}

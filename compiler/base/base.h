@@ -120,5 +120,7 @@ void sb_vprintf(StrBuf *b, const char *fmt, va_list ap) BASE_PRINTF(2, 0);
 Str sb_view(const StrBuf *b);
 /* Any bytes as one printable line: control characters, quotes, backslashes and invalid UTF-8 escaped, cut at max bytes. */
 void sb_escaped(StrBuf *b, Str s, size_t max);
+/* The reverse: text up to a closing quote, which *ret_used counts in. False without one, or at an unknown escape. */
+bool str_unescape(Arena *a, Str text, Str *ret, size_t *ret_used);
 
 #endif

@@ -100,10 +100,40 @@ typedef struct Terms {
   bool bad;
 } Terms;
 
-static int term_cmp(const DimTerm *a, const DimTerm *b) { /* by factors: higher degree first, then ids */
+static int term_cmp(const DimTerm *a, const DimTerm *b);
+
+static int i64_cmp(int64_t a, int64_t b) { return (a > b) - (a < b); }
+
+static int poly_cmp(const Dim *a, const Dim *b) {
+  if (a->poly.n_terms != b->poly.n_terms) return a->poly.n_terms < b->poly.n_terms ? -1 : 1;
+  for (uint32_t i = 0; i < a->poly.n_terms; i++) {
+    int order = term_cmp(&a->poly.terms[i], &b->poly.terms[i]);
+    if (!order) order = i64_cmp(a->poly.terms[i].coef, b->poly.terms[i].coef);
+    if (order) return order;
+  }
+  return 0;
+}
+
+/* By what they are, not by when they were made: the same expression reads the same wherever it comes from. Equal ones are one. */
+static int dim_cmp(const Dim *a, const Dim *b) {
+  if (a == b) return 0;
+  if (a->kind != b->kind) return a->kind < b->kind ? -1 : 1;
+  int order;
+  switch (a->kind) {
+    case DIM_CONST: return i64_cmp(a->value, b->value);
+    case DIM_SYMBOL: return a->symbol.index < b->symbol.index ? -1 : 1;
+    case DIM_POLY: return poly_cmp(a, b);
+    case DIM_BAD: return 0;
+    default: return (order = dim_cmp(a->pair.a, b->pair.a)) ? order : dim_cmp(a->pair.b, b->pair.b);
+  }
+}
+
+static int term_cmp(const DimTerm *a, const DimTerm *b) { /* by factors: higher degree first */
   if (a->n_factors != b->n_factors) return a->n_factors > b->n_factors ? -1 : 1;
-  for (uint32_t i = 0; i < a->n_factors; i++)
-    if (a->factors[i]->id != b->factors[i]->id) return a->factors[i]->id < b->factors[i]->id ? -1 : 1;
+  for (uint32_t i = 0; i < a->n_factors; i++) {
+    const int order = dim_cmp(a->factors[i], b->factors[i]);
+    if (order) return order;
+  }
   return 0;
 }
 
@@ -174,7 +204,7 @@ static bool term_mul(DimCtx *c, const DimTerm *a, const DimTerm *b, DimTerm *ret
   const Dim **f = NEW_ARRAY(c->arena, const Dim *, ret->n_factors);
   uint32_t i = 0, j = 0, k = 0;
   while (i < a->n_factors || j < b->n_factors)
-    f[k++] = j == b->n_factors || (i < a->n_factors && a->factors[i]->id <= b->factors[j]->id) ? a->factors[i++] : b->factors[j++];
+    f[k++] = j == b->n_factors || (i < a->n_factors && dim_cmp(a->factors[i], b->factors[j]) <= 0) ? a->factors[i++] : b->factors[j++];
   ret->factors = f;
   return true;
 }
@@ -358,7 +388,7 @@ static const Dim *extreme(DimCtx *c, DimKind kind, const Dim *a, const Dim *b) {
   if (le == 1) return kind == DIM_MIN ? a : b;
   if (le == 0) return kind == DIM_MIN ? b : a;
   if (dim_le(c, b, a) == 1) return kind == DIM_MIN ? b : a;
-  if (a->id > b->id) {
+  if (dim_cmp(a, b) > 0) {
     const Dim *t = a;
     a = b;
     b = t;
@@ -540,10 +570,10 @@ static const Dim *parse_number(Parser *p) {
 
 static Str parse_word(Parser *p) {
   Str w = {p->s.ptr, 0};
-  if (accept(p, '"')) { /* quoted names hold no escapes when read back: only printable names round-trip */
-    w.ptr = p->s.ptr;
-    while (p->s.len && *p->s.ptr != '"') p->s.ptr++, p->s.len--, w.len++;
-    (void)accept(p, '"');
+  size_t used;
+  if (accept(p, '"')) {
+    if (!str_unescape(p->c->arena, p->s, &w, &used)) return (Str){0};
+    p->s.ptr += used, p->s.len -= used;
     return w;
   }
   while (p->s.len) {

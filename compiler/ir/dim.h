@@ -22,7 +22,7 @@ typedef struct Dim Dim;
 typedef struct DimTerm {
   int64_t coef; /* never 0 */
   uint32_t n_factors;
-  const Dim *const *factors; /* atoms, ascending id, repeated for powers; empty for the constant term */
+  const Dim *const *factors; /* atoms in canonical order, repeated for powers; empty for the constant term */
 } DimTerm;
 
 struct Dim {

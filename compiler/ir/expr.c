@@ -160,11 +160,13 @@ static void const_print(StrBuf *b, const ExprNode *n) {
     uint32_t u = (uint32_t)n->bits;
     float f;
     memcpy(&f, &u, sizeof f);
-    sb_printf(b, "%.9g", (double)f);
+    if ((u & 0x7f800000u) == 0x7f800000u) sb_printf(b, "0x%x", u);
+    else sb_printf(b, "%.9g", (double)f);
   } else if (t == DT_f64) {
     double f;
     memcpy(&f, &n->bits, sizeof f);
-    sb_printf(b, "%.17g", f);
+    if ((n->bits >> 52 & 0x7ff) == 0x7ff) sb_printf(b, "0x%llx", (unsigned long long)n->bits);
+    else sb_printf(b, "%.17g", f);
   } else if (dtype_rows[t].kind == KIND_S) {
     unsigned shift = 64 - dtype_rows[t].bits;
     sb_printf(b, "%lld", (long long)((int64_t)(n->bits << shift) >> shift));
@@ -173,11 +175,11 @@ static void const_print(StrBuf *b, const ExprNode *n) {
   }
 }
 
-/* Nodes used more than once are printed once, as `%i = ...;` ahead of the result. */
-static void node_print(StrBuf *b, const Expr *e, uint32_t i, const uint8_t *uses, bool definition) {
+/* Nodes used more than once are printed once, as `%0 = ...;` ahead of the result: label[i] is one more than the number. */
+static void node_print(StrBuf *b, const Expr *e, uint32_t i, const uint32_t *label, bool definition) {
   const ExprNode *n = &e->nodes[i];
-  if (!definition && uses[i] > 1 && expr_node_arity(n)) {
-    sb_printf(b, "%%%u", i);
+  if (!definition && label[i]) {
+    sb_printf(b, "%%%u", label[i] - 1);
     return;
   }
   switch (n->kind) {
@@ -194,21 +196,21 @@ static void node_print(StrBuf *b, const Expr *e, uint32_t i, const uint8_t *uses
   }
   for (unsigned k = 0; k < expr_node_arity(n); k++) {
     if (k) sb_puts(b, ", ");
-    node_print(b, e, n->args[k], uses, false);
+    node_print(b, e, n->args[k], label, false);
   }
   sb_putc(b, ')');
 }
 
 void expr_print(StrBuf *b, const Expr *e) {
-  uint8_t *uses = NEW_ARRAY(b->arena, uint8_t, e->n + 1);
-  for (uint32_t i = 0; i < e->n; i++)
-    for (unsigned k = 0; k < expr_node_arity(&e->nodes[i]); k++)
-      if (uses[e->nodes[i].args[k]] < 2) uses[e->nodes[i].args[k]]++;
+  uint32_t *label = NEW_ARRAY(b->arena, uint32_t, e->n + 1), next = 1;
+  for (uint32_t i = e->n; i-- > 0;) /* uses by what the result needs */
+    for (unsigned k = 0; (label[i] || i + 1 == e->n) && k < expr_node_arity(&e->nodes[i]); k++) label[e->nodes[i].args[k]]++;
+  for (uint32_t i = 0; i < e->n; i++) label[i] = label[i] > 1 && expr_node_arity(&e->nodes[i]) ? next++ : 0;
   for (uint32_t i = 0; i + 1 < e->n; i++) {
-    if (uses[i] < 2 || !expr_node_arity(&e->nodes[i])) continue;
-    sb_printf(b, "%%%u = ", i);
-    node_print(b, e, i, uses, true);
+    if (!label[i]) continue;
+    sb_printf(b, "%%%u = ", label[i] - 1);
+    node_print(b, e, i, label, true);
     sb_puts(b, "; ");
   }
-  if (e->n) node_print(b, e, e->n - 1, uses, true);
+  if (e->n) node_print(b, e, e->n - 1, label, true);
 }

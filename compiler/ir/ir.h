@@ -160,6 +160,7 @@ typedef struct DimsAttr { const Dim *const *content; } DimsAttr; /* a tensor of 
 typedef struct SymbolsAttr { const Dim *const *symbols; } SymbolsAttr;
 typedef struct IfAttr { Graph *then_graph, *else_graph; } IfAttr;
 typedef struct LoopAttr { Graph *body; } LoopAttr;
+typedef struct NoAttr { char none; } NoAttr;
 
 /* ---- nodes, values, graphs ------------------------------------------------------------------------------------------ */
 struct Value {

@@ -1,12 +1,15 @@
-/* Text form of the graph: one line a node, `%id:type = OP(operands) attributes`, made to be read in tests of passes. */
-#include "ir/ir.h"
+/* Text form of the graph: one line a node, `%id:type "name" = OP(operands) key=value ...`. ir/parse.c reads it back; grammar
+ * and examples are in docs/ARCHITECTURE.md and tests/passes. */
+#include "ir/attr.h"
+
+#include <inttypes.h>
 
 static void dims_print(StrBuf *b, const Dim *const *d, size_t n) {
   sb_putc(b, '[');
   for (size_t i = 0; i < n; i++) {
     if (i) sb_putc(b, ',');
     if (d[i]) dim_print(b, d[i]);
-    else sb_putc(b, '-');
+    else sb_putc(b, '?');
   }
   sb_putc(b, ']');
 }
@@ -25,48 +28,62 @@ static void type_print(StrBuf *b, const Type *t) {
   sb_putc(b, ')');
 }
 
-static void name_print(StrBuf *b, Str name) {
-  if (!name.len) return;
-  sb_puts(b, " \"");
-  sb_escaped(b, name, 200);
+static void quoted_print(StrBuf *b, Str s) {
+  sb_putc(b, '"');
+  sb_escaped(b, s, SIZE_MAX);
   sb_putc(b, '"');
 }
 
-static void ints_print(StrBuf *b, const char *key, const int64_t *v, size_t n) {
-  sb_printf(b, " %s=[", key);
-  for (size_t i = 0; i < n; i++) sb_printf(b, i ? ",%lld" : "%lld", (long long)v[i]);
+static void name_print(StrBuf *b, Str name) {
+  if (!name.len) return;
+  sb_putc(b, ' ');
+  quoted_print(b, name);
+}
+
+/* Decimal digits that read back as the same float; its bits where there are none. */
+static void f32_print(StrBuf *b, float f) {
+  uint32_t u;
+  memcpy(&u, &f, sizeof u);
+  if ((u & 0x7f800000u) == 0x7f800000u) sb_printf(b, "0x%" PRIx32, u);
+  else sb_printf(b, "%.9g", (double)f);
+}
+
+/* ---- attributes ---- */
+static void ints_print(StrBuf *b, const int64_t *v, size_t n) {
+  sb_putc(b, '[');
+  for (size_t i = 0; i < n; i++) sb_printf(b, i ? ",%" PRId64 : "%" PRId64, v[i]);
   sb_putc(b, ']');
 }
 
-static void labels_print(StrBuf *b, const char *key, const uint8_t *v, size_t n) {
-  sb_printf(b, " %s=[", key);
+static void labels_print(StrBuf *b, const uint8_t *v, size_t n) {
+  sb_putc(b, '[');
   for (size_t i = 0; i < n; i++) sb_printf(b, i ? ",%u" : "%u", v[i]);
   sb_putc(b, ']');
 }
 
-/* Index of an axis as `1 + 2*o0 + o3`. */
+/* Index of an axis: `(2)*o0+o3+(1)`. */
 static void affine_print(StrBuf *b, const Affine *f, uint32_t rank) {
   bool any = false;
-  for (uint32_t j = 0; f->coef && j < rank; j++) {
-    if (!f->coef[j] || dim_is(f->coef[j], 0)) continue;
+  for (uint32_t j = 0; j < rank; j++) {
+    const Dim *coef = affine_coef(f, j);
+    if (!coef) continue;
     if (any) sb_putc(b, '+');
     any = true;
-    if (!dim_is(f->coef[j], 1)) {
+    if (!dim_is(coef, 1)) {
       sb_putc(b, '(');
-      dim_print(b, f->coef[j]);
+      dim_print(b, coef);
       sb_puts(b, ")*");
     }
     sb_printf(b, "o%u", j);
   }
   if (any && dim_is(f->offset, 0)) return;
-  if (any) sb_putc(b, '+');
-  sb_putc(b, '(');
+  sb_puts(b, any ? "+(" : "(");
   dim_print(b, f->offset);
   sb_putc(b, ')');
 }
 
 static void affines_print(StrBuf *b, const Affine *f, uint32_t n, uint32_t rank) {
-  sb_puts(b, " [");
+  sb_putc(b, '[');
   for (uint32_t a = 0; a < n; a++) {
     if (a) sb_puts(b, ", ");
     affine_print(b, &f[a], rank);
@@ -74,8 +91,10 @@ static void affines_print(StrBuf *b, const Affine *f, uint32_t n, uint32_t rank)
   sb_putc(b, ']');
 }
 
-static void gather_print(StrBuf *b, const Node *n, const GatherAxis *axes, uint32_t rank) {
-  sb_puts(b, " [");
+/* An axis of a gather: an affine index, or `in2[o0, o1]`, an element of operand 2. */
+static void axes_print(StrBuf *b, const Node *n, const GatherAxis *axes) {
+  const uint32_t rank = attr_coordinates(n);
+  sb_putc(b, '[');
   for (uint32_t a = 0; a < n->in[0]->type.rank; a++) {
     if (a) sb_puts(b, ", ");
     if (!axes[a].indirect) {
@@ -88,81 +107,185 @@ static void gather_print(StrBuf *b, const Node *n, const GatherAxis *axes, uint3
   sb_putc(b, ']');
 }
 
-static void conv_print(StrBuf *b, const ConvAttr *c) {
-  sb_printf(b, " group=%lld", (long long)c->group);
-  ints_print(b, "stride", c->stride, c->n_spatial);
-  ints_print(b, "dilation", c->dilation, c->n_spatial);
-  ints_print(b, "dilate_x", c->dilate_x, c->n_spatial);
-  sb_puts(b, " pad=");
-  dims_print(b, c->pad_lo, c->n_spatial);
-  dims_print(b, c->pad_hi, c->n_spatial);
+static void acts_print(StrBuf *b, const RecurrentAct *v, size_t n) {
+  sb_putc(b, '[');
+  for (size_t i = 0; i < n; i++) {
+    sb_printf(b, "%s%s(", i ? ", " : "", act_names[v[i].kind]);
+    f32_print(b, v[i].alpha);
+    sb_puts(b, ", ");
+    f32_print(b, v[i].beta);
+    sb_putc(b, ')');
+  }
+  sb_putc(b, ']');
 }
 
-static void pool_print(StrBuf *b, const PoolAttr *c) {
-  static const char *const kinds[] = {"max", "average", "lp", "sum"};
-  sb_printf(b, " %s%s", kinds[c->kind], c->count_include_pad ? " count_include_pad" : "");
-  ints_print(b, "kernel", c->kernel, c->n_spatial);
-  ints_print(b, "stride", c->stride, c->n_spatial);
-  ints_print(b, "dilation", c->dilation, c->n_spatial);
-  sb_puts(b, " pad=");
-  dims_print(b, c->pad_lo, c->n_spatial);
-  dims_print(b, c->pad_hi, c->n_spatial);
+static void value_print(StrBuf *b, const ExternAttrValue *v) {
+  sb_str(b, v->name);
+  switch (v->kind) {
+    case EXTERN_INT: sb_printf(b, ":i %" PRId64, v->i); return;
+    case EXTERN_FLOAT: sb_puts(b, ":f "); f32_print(b, v->f); return;
+    case EXTERN_STRING: sb_puts(b, ":s "); quoted_print(b, v->s); return;
+    case EXTERN_INTS: sb_puts(b, ":is "); ints_print(b, v->ints, v->n); return;
+    case EXTERN_FLOATS:
+    case EXTERN_STRINGS:
+      sb_puts(b, v->kind == EXTERN_FLOATS ? ":fs [" : ":ss [");
+      for (size_t i = 0; i < v->n; i++) {
+        if (i) sb_puts(b, ",");
+        if (v->kind == EXTERN_FLOATS) f32_print(b, v->floats[i]);
+        else quoted_print(b, v->strings[i]);
+      }
+      sb_putc(b, ']');
+      return;
+  }
+}
+
+static void values_print(StrBuf *b, const ExternAttr *e) {
+  sb_putc(b, '{');
+  for (size_t i = 0; i < e->n_attrs; i++) {
+    if (i) sb_puts(b, "; ");
+    value_print(b, &e->attrs[i]);
+  }
+  sb_putc(b, '}');
+}
+
+static void enum_print(StrBuf *b, const char *names, int at) {
+  for (; at > 0; at--) names = strchr(names, ' ') + 1;
+  sb_put(b, names, strcspn(names, " "));
+}
+
+static void array_print(StrBuf *b, const Node *n, const AttrField *f) {
+  const void *p = attr_array(n, f);
+  size_t count = 0;
+  if (!p || !attr_count(n, f, &count)) {
+    sb_puts(b, "none");
+    return;
+  }
+  if (f->kind == ATTR_DIMS) dims_print(b, p, count);
+  else if (f->kind == ATTR_INTS) ints_print(b, p, count);
+  else if (f->kind == ATTR_LABELS) labels_print(b, p, count);
+  else acts_print(b, p, count);
+}
+
+static void field_print(StrBuf *b, const Node *n, const AttrField *f) {
+  const void *p = (const char *)n->attr + f->at;
+  switch (f->kind) {
+    case ATTR_U8: sb_printf(b, "%u", *(const uint8_t *)p); return;
+    case ATTR_U32: sb_printf(b, "%u", *(const uint32_t *)p); return;
+    case ATTR_BOOL: sb_printf(b, "%d", *(const bool *)p); return;
+    case ATTR_I64: sb_printf(b, "%" PRId64, *(const int64_t *)p); return;
+    case ATTR_F32: f32_print(b, *(const float *)p); return;
+    case ATTR_ENUM: enum_print(b, f->names, *(const int *)p); return;
+    case ATTR_MASK: sb_printf(b, "0x%x", *(const uint32_t *)p); return;
+    case ATTR_DTYPE: sb_puts(b, dtype_name(*(const DType *)p)); return;
+    case ATTR_FN: sb_puts(b, scalar_rows[*(const ScalarFn *)p].name); return;
+    case ATTR_STR: quoted_print(b, *(const Str *)p); return;
+    case ATTR_DIM: dim_print(b, *(const Dim *const *)p); return;
+    case ATTR_AFFINES: affines_print(b, attr_array(n, f), n->in[0]->type.rank, attr_coordinates(n)); return;
+    case ATTR_AXES: axes_print(b, n, attr_array(n, f)); return;
+    case ATTR_VALUES: values_print(b, n->attr); return;
+    case ATTR_EXPR: expr_print(b, p); return;
+    default: array_print(b, n, f); return;
+  }
+}
+
+/* What is 0 goes without saying, but for names. */
+static bool is_default(const Node *n, const AttrField *f) {
+  static const char zero[16];
+  const char *p = (const char *)n->attr + f->at;
+  switch (f->kind) {
+    case ATTR_BOOL: case ATTR_U8: return *p == 0;
+    case ATTR_F32: case ATTR_DTYPE: return memcmp(p, zero, 4) == 0;
+    case ATTR_I64: return memcmp(p, zero, 8) == 0;
+    case ATTR_DIM: return attr_array(n, f) == NULL;
+    case ATTR_VALUES: return ((const ExternAttr *)n->attr)->n_attrs == 0;
+    default: return false;
+  }
 }
 
 static void attr_print(StrBuf *b, const Node *n) {
-  static const char *const reduces[] = {"sum", "prod", "max", "min", "any", "all", "argmax", "argmin"};
-  static const char *const pads[] = {"constant", "reflect", "edge", "wrap"};
-  static const char *const scatters[] = {"set", "add", "mul", "min", "max"};
-  const void *attr = n->attr;
-  uint32_t in_rank = n->n_in && n->in[0] ? n->in[0]->type.rank : 0, out_rank = n->n_out ? n->out[0]->type.rank : 0;
-  switch (n->op) {
-    case OP_POINTWISE:
-      sb_puts(b, " : ");
-      expr_print(b, &((const PointwiseAttr *)attr)->expr);
-      return;
-    case OP_VIEW: affines_print(b, ((const ViewAttr *)attr)->index, in_rank, out_rank); return;
-    case OP_PAD:
-      sb_printf(b, " %s lo=", pads[((const PadAttr *)attr)->mode]);
-      dims_print(b, ((const PadAttr *)attr)->lo, in_rank);
-      sb_puts(b, " hi=");
-      dims_print(b, ((const PadAttr *)attr)->hi, in_rank);
-      return;
-    case OP_CONCAT: sb_printf(b, " axis=%u", ((const ConcatAttr *)attr)->axis); return;
-    case OP_GATHER: gather_print(b, n, ((const GatherAttr *)attr)->axes, out_rank); return;
-    case OP_SCATTER:
-      sb_printf(b, " %s", scatters[((const ScatterAttr *)attr)->kind]);
-      gather_print(b, n, ((const ScatterAttr *)attr)->axes, n->in[1]->type.rank);
-      return;
-    case OP_REDUCE:
-      sb_printf(b, " %s axes=0x%x", reduces[((const ReduceAttr *)attr)->kind], ((const ReduceAttr *)attr)->axes);
-      return;
-    case OP_SCAN: {
-      const ScanAttr *s = attr;
-      sb_printf(b, " %s axis=%u%s%s", scalar_rows[s->fn].name, s->axis, s->exclusive ? " exclusive" : "", s->reverse ? " reverse" : "");
-      return;
-    }
-    case OP_CONTRACT: {
-      const ContractAttr *c = attr;
-      labels_print(b, "a", c->a, in_rank);
-      labels_print(b, "b", c->b, n->in[1]->type.rank);
-      labels_print(b, "out", c->out, out_rank);
-      return;
-    }
-    case OP_CONV: conv_print(b, attr); return;
-    case OP_POOL: pool_print(b, attr); return;
-    case OP_SOFTMAX: sb_printf(b, " axis=%u%s", ((const SoftmaxAttr *)attr)->axis, ((const SoftmaxAttr *)attr)->log ? " log" : ""); return;
-    case OP_NORM: sb_printf(b, " %s axis=%u", ((const NormAttr *)attr)->kind == NORM_LAYER ? "layer" : "rms", ((const NormAttr *)attr)->axis); return;
-    case OP_RECURRENT: sb_printf(b, " cell=%d hidden=%lld direction=%d", (int)((const RecurrentAttr *)attr)->cell, (long long)((const RecurrentAttr *)attr)->hidden, ((const RecurrentAttr *)attr)->direction); return;
-    case OP_EXTERN:
-      sb_putc(b, ' ');
-      sb_str(b, ((const ExternAttr *)attr)->symbol);
-      return;
-    case OP_DIMS:
-      sb_putc(b, ' ');
-      dims_print(b, ((const DimsAttr *)attr)->content, n->out[0]->type.rank && n->out[0]->type.dims[0]->kind == DIM_CONST ? (size_t)n->out[0]->type.dims[0]->value : 1);
-      return;
-    default: return;
+  for (size_t i = 0; i < n_attr_fields; i++) {
+    const AttrField *f = &attr_fields[i];
+    if (f->op != n->op || is_default(n, f)) continue;
+    sb_printf(b, " %s=", f->name);
+    field_print(b, n, f);
   }
+}
+
+/* ---- constants ---- */
+static void element_print(StrBuf *b, DType t, const void *elements, size_t i) {
+  if (dtype_rows[t].kind == KIND_X) {
+    quoted_print(b, ((const Str *)elements)[i]);
+    return;
+  }
+  const char *p = (const char *)elements + i * dtype_host_size(t);
+  uint64_t half[2] = {0};
+  float f;
+  if (t == DT_f32) {
+    memcpy(&f, p, sizeof f);
+    f32_print(b, f);
+  } else if (dtype_rows[t].kind == KIND_S) {
+    unsigned shift = 64 - (dtype_rows[t].bits < 8 ? 8 : dtype_rows[t].bits);
+    sb_printf(b, "%" PRId64, (int64_t)(dtype_read_bits(t, p) << shift) >> shift);
+  } else if (dtype_host_size(t) == 16) {
+    memcpy(half, p, sizeof half);
+    sb_printf(b, "0x%" PRIx64 ":0x%" PRIx64, half[0], half[1]);
+  } else {
+    sb_printf(b, dtype_rows[t].kind == KIND_F || dtype_rows[t].kind == KIND_C ? "0x%" PRIx64 : "%" PRIu64, dtype_read_bits(t, p));
+  }
+}
+
+enum { CONTENT_MAX = 64 }; /* larger constants are `...`, and read back as zeros */
+
+static void const_print(StrBuf *b, const Value *v) {
+  sb_printf(b, "const %%%u:", v->id);
+  type_print(b, &v->type);
+  name_print(b, v->name);
+  sb_puts(b, " = ");
+  if (!v->data || v->data->n > CONTENT_MAX) {
+    sb_puts(b, "...\n");
+    return;
+  }
+  const void *elements = tensor_host_elements(b->arena, v->data);
+  sb_putc(b, '{');
+  for (size_t i = 0; i < v->data->n; i++) {
+    if (i) sb_puts(b, ", ");
+    element_print(b, v->data->dtype, elements, i);
+  }
+  sb_puts(b, "}\n");
+}
+
+/* ---- graphs ---- */
+static void graph_print(StrBuf *b, const Graph *g, int indent);
+
+static void node_print(StrBuf *b, const Node *n, int indent) {
+  sb_printf(b, "%*s", indent, "");
+  for (uint32_t k = 0; k < n->n_out; k++) {
+    sb_printf(b, k ? ", %%%u:" : "%%%u:", n->out[k]->id);
+    type_print(b, &n->out[k]->type);
+    name_print(b, n->out[k]->name);
+  }
+  sb_printf(b, "%s= %s(", n->n_out ? " " : "", op_names[n->op]);
+  for (uint32_t k = 0; k < n->n_in; k++) {
+    if (k) sb_puts(b, ", ");
+    if (n->in[k]) sb_printf(b, "%%%u", n->in[k]->id);
+    else sb_putc(b, '-');
+  }
+  sb_putc(b, ')');
+  attr_print(b, n);
+  if (n->op == OP_IF || n->op == OP_LOOP) sb_puts(b, " {");
+  if (n->src.has_node) {
+    sb_puts(b, "  # ");
+    quoted_print(b, n->src.op_type);
+    name_print(b, n->src.node_name);
+  }
+  sb_putc(b, '\n');
+  if (n->op == OP_IF) {
+    graph_print(b, ((const IfAttr *)n->attr)->then_graph, indent + 2);
+    sb_printf(b, "%*s} else {\n", indent, "");
+    graph_print(b, ((const IfAttr *)n->attr)->else_graph, indent + 2);
+  }
+  if (n->op == OP_LOOP) graph_print(b, ((const LoopAttr *)n->attr)->body, indent + 2);
+  if (n->op == OP_IF || n->op == OP_LOOP) sb_printf(b, "%*s}\n", indent, "");
 }
 
 static void graph_print(StrBuf *b, const Graph *g, int indent) {
@@ -172,35 +295,8 @@ static void graph_print(StrBuf *b, const Graph *g, int indent) {
     name_print(b, g->inputs.data[i]->name);
     sb_putc(b, '\n');
   }
-  for (size_t i = 0; i < g->nodes.n; i++) {
-    const Node *n = g->nodes.data[i];
-    if (n->dead) continue;
-    sb_printf(b, "%*s", indent, "");
-    for (uint32_t k = 0; k < n->n_out; k++) {
-      sb_printf(b, k ? ", %%%u:" : "%%%u:", n->out[k]->id);
-      type_print(b, &n->out[k]->type);
-    }
-    sb_printf(b, " = %s(", op_names[n->op]);
-    for (uint32_t k = 0; k < n->n_in; k++) {
-      if (k) sb_puts(b, ", ");
-      if (n->in[k]) sb_printf(b, "%%%u", n->in[k]->id);
-      else sb_putc(b, '-');
-    }
-    sb_putc(b, ')');
-    attr_print(b, n);
-    if (n->src.has_node) {
-      sb_puts(b, "  # ");
-      sb_escaped(b, n->src.op_type, 60);
-      name_print(b, n->src.node_name);
-    }
-    sb_putc(b, '\n');
-    if (n->op == OP_IF) {
-      graph_print(b, ((const IfAttr *)n->attr)->then_graph, indent + 2);
-      sb_printf(b, "%*selse\n", indent, "");
-      graph_print(b, ((const IfAttr *)n->attr)->else_graph, indent + 2);
-    }
-    if (n->op == OP_LOOP) graph_print(b, ((const LoopAttr *)n->attr)->body, indent + 2);
-  }
+  for (size_t i = 0; i < g->nodes.n; i++)
+    if (!g->nodes.data[i]->dead) node_print(b, g->nodes.data[i], indent);
   for (size_t i = 0; i < g->outputs.n; i++) {
     sb_printf(b, "%*soutput %%%u", indent, "", g->outputs.data[i]->id);
     name_print(b, i < g->output_names.n ? g->output_names.data[i] : g->outputs.data[i]->name);
@@ -213,15 +309,14 @@ void ir_print(StrBuf *b, const Ir *ir) {
     const Dim *s = ir->dims->symbols.data[i];
     sb_puts(b, s->symbol.origin == DIM_FROM_INPUT ? "dim " : "data ");
     dim_print(b, s);
-    sb_printf(b, " %lld..%lld\n", (long long)s->lo, (long long)s->hi);
-  }
-  for (size_t i = 0; i < ir->constants.n; i++) {
-    const Value *v = ir->constants.data[i];
-    sb_printf(b, "const %%%u:", v->id);
-    type_print(b, &v->type);
-    name_print(b, v->name);
+    sb_printf(b, " %lld..%lld", (long long)s->lo, (long long)s->hi);
+    if (s->symbol.bound) {
+      sb_puts(b, " <= ");
+      dim_print(b, s->symbol.bound);
+    }
     sb_putc(b, '\n');
   }
+  for (size_t i = 0; i < ir->constants.n; i++) const_print(b, ir->constants.data[i]);
   for (size_t i = 0; i < ir->n_checks; i++) {
     sb_puts(b, "check ");
     dim_print(b, ir->checks[i].a);

@@ -13,7 +13,7 @@ bool pass_raise(Ir *ir);
 bool pass_recurrent(Ir *ir);
 /* Nodes of constant operands become constants, by the reference evaluation, within a budget. */
 bool pass_fold(Ir *ir);
-/* Dead nodes go; copies, views of views and reshapes of reshapes are one. */
+/* Dead nodes go. (Views of views and copies are one after lowering: lower/virt.h.) */
 bool pass_simplify(Ir *ir);
 /* Decomposed patterns that exporters leave are joined: per-channel scale and shift into a convolution's weights, pads into
  * its padding. */

@@ -62,12 +62,43 @@ void pass_count_uses(const Graph *g, uint32_t *uses) {
   for (size_t i = 0; i < g->outputs.n; i++) uses[g->outputs.data[i]->id]++;
 }
 
+typedef struct PassRow {
+  const char *name;
+  bool (*run)(Ir *ir);
+  bool wanted;
+} PassRow;
+
+static bool legalise_for_nests(Ir *ir) { return pass_legalise(ir, false, false); }
+static bool legalise_for_few(Ir *ir) { return pass_legalise(ir, true, false); }
+static bool legalise_for_all(Ir *ir) { return pass_legalise(ir, true, true); }
+
+/* A violation is a bug of the pass before. */
+static bool verify_after(Ir *ir, const char *name) {
+#ifndef NDEBUG
+  StrBuf what = sb_new(ir->arena);
+  if (ir_verify(ir, &what)) return true;
+  (void)diag_add(ir->diags, DIAG_E0901, (DiagPlace){0}, "the graph is unsound after %s: %s", name, what.data);
+  return false;
+#else
+  (void)ir, (void)name;
+  return true;
+#endif
+}
+
 bool passes_run(Ir *ir, PassOptions opt) {
-  const bool optimise = opt.optimise;
-  bool ok = pass_simplify(ir) && pass_recurrent(ir);
-  if (ok && optimise && opt.kernels && !opt.float_qdq) ok = pass_quantise(ir); /* before weights fold into floats */
-  if (ok && optimise) ok = pass_fold(ir) && pass_raise(ir);
-  ok = ok && pass_legalise(ir, optimise, opt.kernels);
-  if (ok && optimise) ok = pass_fold(ir) && pass_fuse(ir) && pass_fold(ir);
-  return ok && pass_simplify(ir) && !diags_any(ir->diags);
+  const bool quantise = opt.optimise && opt.kernels && !opt.float_qdq;
+  const PassRow table[] = {{"simplify", pass_simplify, true},
+                           {"recurrent", pass_recurrent, true},
+                           {"quantise", pass_quantise, quantise}, /* before weights fold into floats */
+                           {"fold", pass_fold, opt.optimise},
+                           {"raise", pass_raise, opt.optimise},
+                           {"legalise", !opt.optimise ? legalise_for_nests : opt.kernels ? legalise_for_all : legalise_for_few, true},
+                           {"fold", pass_fold, opt.optimise},
+                           {"fuse", pass_fuse, opt.optimise},
+                           {"fold", pass_fold, opt.optimise},
+                           {"simplify", pass_simplify, true}};
+  if (!verify_after(ir, "import")) return false;
+  for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+    if (table[i].wanted && (!table[i].run(ir) || !verify_after(ir, table[i].name))) return false;
+  return !diags_any(ir->diags);
 }
