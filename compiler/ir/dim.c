@@ -117,7 +117,7 @@ static int poly_cmp(const Dim *a, const Dim *b) {
 /* By what they are, not by when they were made: the same expression reads the same wherever it comes from. Equal ones are one. */
 static int dim_cmp(const Dim *a, const Dim *b) {
   if (a == b) return 0;
-  if (a->kind != b->kind) return a->kind < b->kind ? -1 : 1;
+  if (a->kind != b->kind) return b->kind == DIM_CONST || (a->kind != DIM_CONST && a->kind < b->kind) ? -1 : 1; /* constants last */
   int order;
   switch (a->kind) {
     case DIM_CONST: return i64_cmp(a->value, b->value);
