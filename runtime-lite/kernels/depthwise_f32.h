@@ -4,7 +4,7 @@
 #ifndef CN_KERNELS_DEPTHWISE_F32_H
 #define CN_KERNELS_DEPTHWISE_F32_H
 
-#include "kernels/plane_f32.h"
+#include "kernels/square_f32.h"
 #include "kernels/tile_f32.h"
 
 /* window: c = 1, up = 1, m output channels for each of the groups. */
@@ -23,39 +23,73 @@ CN_INLINE size_t cn_depthwise_f32_tasks(const cn_depthwise_f32_args *a) {
   return a->window.images * a->window.groups * a->window.out[0] * cn_plane_f32_bands(&a->window);
 }
 
-/* rows output rows (a literal), all columns, at out. */
-CN_KERNEL void cn_depthwise_rows_f32(const cn_depthwise_f32_args *a, const cn_plane *p, const float *src, size_t channel,
-                                     size_t rows, size_t k, size_t stride, float *out) {
+/* A vector of results of one channel, n of them, with what follows a product; at: from the result's first element. */
+CN_KERNEL void cn_depthwise_store_f32(const cn_depthwise_f32_args *a, cn_vf32 v, size_t channel, size_t at, size_t n) {
+  if (a->ep.flags & CN_EP_ROW_BIAS) v = cn_vf32_add(v, cn_vf32_set1(a->ep.bias[channel]));
+  if (a->ep.flags & CN_EP_RESIDUAL) v = cn_vf32_add(v, cn_vf32_load_n(a->ep.residual + at, n));
+  if (a->ep.flags & CN_EP_CLAMP) v = cn_vf32_min(cn_vf32_set1(a->ep.hi), cn_vf32_max(cn_vf32_set1(a->ep.lo), v));
+  cn_vf32_store_n(a->out + at, v, n);
+}
+
+/* A band of one channel from its copy; at: of the band's first result. */
+CN_KERNEL void cn_depthwise_band_f32(const cn_depthwise_f32_args *a, const cn_plane *p, const float *src, size_t channel,
+                                     size_t rows, size_t at) {
   const cn_window *w = &a->window;
   const float *weights = a->weights + channel * cn_volume(w->kernel);
-  cn_vf32 taps[25];
-  CN_UNROLL(25)
-  for (size_t t = 0; t < k * k; t++) taps[t] = cn_vf32_set1(weights[t]);
-  for (size_t x = 0; x < w->out[2]; x += CN_VF32_LANES) {
-    cn_vf32 acc[4];
-    cn_window_vector_f32(w, p, src + x, weights, taps, CN_WINDOW_DOT, rows, k, stride, acc);
-    CN_UNROLL(4)
-    for (size_t i = 0; i < rows; i++) {
-      const size_t at = i * w->out[2] + x, n = w->out[2] - x;
-      cn_vf32 v = acc[i];
-      if (a->ep.flags & CN_EP_ROW_BIAS) v = cn_vf32_add(v, cn_vf32_set1(a->ep.bias[channel]));
-      if (a->ep.flags & CN_EP_RESIDUAL) v = cn_vf32_add(v, cn_vf32_load_n(a->ep.residual + (out - a->out) + at, n));
-      if (a->ep.flags & CN_EP_CLAMP) v = cn_vf32_min(cn_vf32_set1(a->ep.hi), cn_vf32_max(cn_vf32_set1(a->ep.lo), v));
-      cn_vf32_store_n(out + at, v, n);
+  const size_t down = w->stride[1] * p->row;
+  for (size_t i = 0; i < rows; i += 4) {
+    const size_t n = cn_min(4, rows - i);
+    for (size_t x = 0; x < w->out[2]; x += CN_VF32_LANES) {
+      cn_vf32 acc[4];
+      if (n == 4) cn_window_vector_f32(w, p, src + i * down + x, weights, CN_WINDOW_DOT, 4, acc);
+      for (size_t r = 0; r < n; r++) {
+        if (n < 4) cn_window_vector_f32(w, p, src + (i + r) * down + x, weights, CN_WINDOW_DOT, 1, acc + r);
+        cn_depthwise_store_f32(a, acc[r], channel, at + (i + r) * w->out[2] + x, w->out[2] - x);
+      }
     }
   }
 }
 
-/* A band of one channel from its copy. */
-CN_KERNEL void cn_depthwise_band_f32(const cn_depthwise_f32_args *a, const cn_plane *p, const float *src, size_t channel,
-                                     size_t rows, size_t k, size_t stride, float *out) {
-  const size_t width = a->window.out[2], down = a->window.stride[1] * p->row;
-  size_t i = 0;
-  for (; i + 4 <= rows; i += 4) cn_depthwise_rows_f32(a, p, src + i * down, channel, 4, k, stride, out + i * width);
-  for (; i < rows; i++) cn_depthwise_rows_f32(a, p, src + i * down, channel, 1, k, stride, out + i * width);
+/* What a channel's windows need beside the input: taps, bias, clamp, all as vectors. */
+typedef struct cn_depthwise_channel_f32 {
+  cn_vf32 taps[25], bias, lo, hi;
+} cn_depthwise_channel_f32;
+
+/* rows output rows (a literal) of one vector, from row y on; at: its first result, n: its lanes. */
+CN_KERNEL void cn_depthwise_square_rows_f32(const cn_depthwise_f32_args *a, const cn_square *q,
+                                            const cn_depthwise_channel_f32 *c, size_t y, size_t rows, size_t k, size_t stride,
+                                            size_t at, size_t n) {
+  cn_vf32 acc[4];
+  cn_square_f32(&a->window, q, y, c->taps, c->bias, CN_WINDOW_DOT, rows, k, stride, acc);
+  CN_UNROLL(4)
+  for (size_t i = 0; i < rows; i++, at += a->window.out[2]) {
+    if (a->ep.flags & CN_EP_RESIDUAL) acc[i] = cn_vf32_add(acc[i], cn_vf32_load_n(a->ep.residual + at, n));
+    cn_vf32_store_n(a->out + at, cn_vf32_min(c->hi, cn_vf32_max(c->lo, acc[i])), n);
+  }
 }
 
-/* Tasks t0 .. t1; k and stride: literals of a square window, k 0 for any. */
+/* rows output rows of one channel, from row y on, read where they lie; at: the first result. */
+CN_KERNEL void cn_depthwise_square_band_f32(const cn_depthwise_f32_args *a, const float *src, size_t channel, size_t y,
+                                            size_t rows, size_t k, size_t stride, size_t at) {
+  const int clamped = (a->ep.flags & CN_EP_CLAMP) != 0;
+  const size_t width = a->window.out[2];
+  cn_depthwise_channel_f32 c;
+  CN_UNROLL(25)
+  for (size_t t = 0; t < k * k; t++) c.taps[t] = cn_vf32_set1(a->weights[channel * k * k + t]);
+  c.bias = cn_vf32_set1(a->ep.flags & CN_EP_ROW_BIAS ? a->ep.bias[channel] : 0.0f);
+  c.lo = cn_vf32_set1(clamped ? a->ep.lo : cn_least_f32());
+  c.hi = cn_vf32_set1(clamped ? a->ep.hi : -cn_least_f32());
+  for (size_t x = 0; x < width; x += CN_VF32_LANES) {
+    const cn_square q = cn_square_at(&a->window, src, x, k, stride);
+    const size_t n = width - x;
+    size_t i = 0;
+    for (; i + 4 <= rows; i += 4) cn_depthwise_square_rows_f32(a, &q, &c, y + i, 4, k, stride, at + i * width + x, n);
+    for (; i + 2 <= rows; i += 2) cn_depthwise_square_rows_f32(a, &q, &c, y + i, 2, k, stride, at + i * width + x, n);
+    for (; i < rows; i++) cn_depthwise_square_rows_f32(a, &q, &c, y + i, 1, k, stride, at + i * width + x, n);
+  }
+}
+
+/* Tasks t0 .. t1; k and stride: literals of a square window of one slice, k 0 for any. */
 CN_KERNEL void cn_depthwise_body_f32(const cn_depthwise_f32_args *a, float *scratch, size_t t0, size_t t1, size_t k,
                                      size_t stride) {
   const cn_window *w = &a->window;
@@ -64,11 +98,13 @@ CN_KERNEL void cn_depthwise_body_f32(const cn_depthwise_f32_args *a, float *scra
   for (size_t t = t0; t < t1; t++) {
     const size_t y = t % bands * p.band, z = t / bands % w->out[0], index = t / bands / w->out[0];
     const size_t rows = cn_min(p.band, w->out[1] - y), n0 = (z * w->out[1] + y) * w->out[2];
-    cn_plane_copy_f32(w, &p, a->in + index * cn_volume(w->in), z, y, 0.0f, scratch);
+    const float *in = a->in + index * cn_volume(w->in);
+    if (!k) cn_plane_copy_f32(w, &p, in, z, y, 0.0f, scratch);
     for (size_t m = 0; m < w->m; m++) {
-      float *out = a->out + (index * w->m + m) * pixels + n0;
-      cn_depthwise_band_f32(a, &p, scratch, index % w->groups * w->m + m, rows, k, stride, out);
-      if (a->ep.tile) a->ep.tile(a->ep.ctx, out, pixels, index, m, 1, n0, rows * w->out[2]);
+      const size_t at = (index * w->m + m) * pixels + n0, channel = index % w->groups * w->m + m;
+      if (k) cn_depthwise_square_band_f32(a, in + z * w->in[1] * w->in[2], channel, y, rows, k, stride, at);
+      else cn_depthwise_band_f32(a, &p, scratch, channel, rows, at);
+      if (a->ep.tile) a->ep.tile(a->ep.ctx, a->out + at, pixels, index, m, 1, n0, rows * w->out[2]);
     }
   }
 }

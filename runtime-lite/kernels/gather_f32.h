@@ -118,6 +118,8 @@ CN_KERNEL void cn_run_copy_f32(const float *src, size_t stride, cn_run run, floa
   }
   if (stride == 2) {
     for (; i + lanes <= run.n; i += lanes) cn_vf32_store(dst + i, cn_vf32_load_even(src + 2 * i));
+    if (i < run.n) cn_vf32_store(dst + i, cn_vf32_load_even_n(src + 2 * i, run.n - i));
+    return;
   }
   for (; i < run.n; i++) dst[i] = src[i * stride];
 }

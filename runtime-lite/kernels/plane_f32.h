@@ -20,10 +20,9 @@ CN_INLINE size_t cn_plane_f32_scratch(const cn_window *w) {
 
 CN_INLINE size_t cn_plane_f32_bands(const cn_window *w) { return cn_ceil_div(w->out[1], cn_plane_f32(w).band); }
 
+/* Whole vectors: up to one more than n floats. */
 CN_KERNEL void cn_fill_f32(float *dst, size_t n, float x) {
-  size_t i = 0;
-  for (; i + CN_VF32_LANES <= n; i += CN_VF32_LANES) cn_vf32_store(dst + i, cn_vf32_set1(x));
-  for (; i < n; i++) dst[i] = x;
+  for (size_t i = 0; i < n; i += CN_VF32_LANES) cn_vf32_store(dst + i, cn_vf32_set1(x));
 }
 
 /* Where a phase's columns lie in a row of the input: columns lo .. hi read from place `from` on, every stride-th. */
@@ -52,7 +51,7 @@ CN_KERNEL void cn_plane_row_f32(const float *src, size_t stride, cn_phase f, siz
     cn_fill_f32(dst, pitch, fill);
     return;
   }
-  for (size_t i = 0; i < f.lo; i++) dst[i] = fill;
+  cn_fill_f32(dst, f.lo, fill);
   cn_run_copy_f32(src, stride, run, dst + f.lo);
   cn_fill_f32(dst + f.hi, pitch - f.hi, fill);
 }
@@ -110,31 +109,12 @@ CN_KERNEL void cn_window_any_f32(const cn_window *w, const cn_plane *p, const fl
   }
 }
 
-/* The same for a window of k x k taps, undilated, with one stride both ways; k and stride are literals. taps [k * k]: the
- * weights, broadcast. Goes by rows of the input, so that outputs whose windows overlap share their loads. */
-CN_KERNEL void cn_window_square_f32(const cn_plane *p, const float *src, const cn_vf32 *taps, int op, size_t rows, size_t k,
-                                    size_t stride, cn_vf32 *acc) {
-  CN_UNROLL(16)
-  for (size_t r = 0; r < (rows - 1) * stride + k; r++, src += p->row) {
-    CN_UNROLL(8)
-    for (size_t kx = 0; kx < k; kx++) {
-      const cn_vf32 v = cn_vf32_load(src + kx % stride * p->pitch + kx / stride);
-      CN_UNROLL(4)
-      for (size_t i = 0; i < rows; i++) {
-        if (r >= i * stride && r < i * stride + k)
-          acc[i] = cn_window_step_f32(op, op == CN_WINDOW_DOT ? taps[(r - i * stride) * k + kx] : v, v, acc[i]);
-      }
-    }
-  }
-}
-
-/* Whichever: k is 0 for any window, which reads weights, and else at most 5. */
-CN_KERNEL void cn_window_vector_f32(const cn_window *w, const cn_plane *p, const float *src, const float *weights,
-                                    const cn_vf32 *taps, int op, size_t rows, size_t k, size_t stride, cn_vf32 *acc) {
+/* From the start. */
+CN_KERNEL void cn_window_vector_f32(const cn_window *w, const cn_plane *p, const float *src, const float *weights, int op,
+                                    size_t rows, cn_vf32 *acc) {
   CN_UNROLL(4)
   for (size_t i = 0; i < rows; i++) acc[i] = op == CN_WINDOW_MAX ? cn_vf32_set1(cn_least_f32()) : cn_vf32_zero();
-  if (k) cn_window_square_f32(p, src, taps, op, rows, k, stride, acc);
-  else cn_window_any_f32(w, p, src, weights, op, rows, acc);
+  cn_window_any_f32(w, p, src, weights, op, rows, acc);
 }
 
 #endif

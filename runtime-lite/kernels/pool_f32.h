@@ -3,7 +3,7 @@
 #ifndef CN_KERNELS_POOL_F32_H
 #define CN_KERNELS_POOL_F32_H
 
-#include "kernels/plane_f32.h"
+#include "kernels/square_f32.h"
 
 /* window: groups = channels, c = m = 1, up = 1; output sizes by floor or ceil are the caller's. */
 typedef struct cn_pool_f32_args {
@@ -23,34 +23,50 @@ CN_INLINE size_t cn_pool_f32_tasks(const cn_pool_f32_args *a) {
   return a->window.images * a->window.groups * a->window.out[0] * cn_plane_f32_bands(&a->window);
 }
 
-/* rows output rows (op and rows are literals), all columns; counts: of the columns, rows_count: of the rows and slices. */
-CN_KERNEL void cn_pool_rows_f32(const cn_pool_f32_args *a, const cn_plane *p, const float *src, int op, size_t rows,
-                                size_t k, size_t stride, const float *counts, const float *rows_count, float *out) {
-  const cn_window *w = &a->window;
-  for (size_t x = 0; x < w->out[2]; x += CN_VF32_LANES) {
-    cn_vf32 acc[4];
-    cn_window_vector_f32(w, p, src + x, 0, 0, op, rows, k, stride, acc);
-    CN_UNROLL(4)
-    for (size_t i = 0; i < rows; i++) {
-      cn_vf32 v = acc[i];
-      if (op == CN_WINDOW_SUM) v = cn_vf32_div(v, cn_vf32_mul(cn_vf32_load(counts + x), cn_vf32_set1(rows_count[i])));
-      cn_vf32_store_n(out + i * w->out[2] + x, v, w->out[2] - x);
-    }
+/* Divides a sum by its window's size, and stores rows (a literal) of one vector, n lanes of them. */
+CN_KERNEL void cn_pool_store_f32(const cn_pool_f32_args *a, cn_vf32 *acc, int op, size_t rows, const float *counts,
+                                 const float *rows_count, float *out, size_t n) {
+  CN_UNROLL(4)
+  for (size_t i = 0; i < rows; i++) {
+    cn_vf32 v = acc[i];
+    if (op == CN_WINDOW_SUM) v = cn_vf32_div(v, cn_vf32_mul(cn_vf32_load(counts), cn_vf32_set1(rows_count[i])));
+    cn_vf32_store_n(out + i * a->window.out[2], v, n);
   }
 }
 
+/* rows output rows (op and rows are literals) of a vector at column x, row y; src: its place in the copy (k 0). */
+CN_KERNEL void cn_pool_rows_f32(const cn_pool_f32_args *a, const cn_plane *p, const float *src, const cn_square *q, int op,
+                                size_t y, size_t rows, size_t k, size_t stride, cn_vf32 *acc) {
+  const cn_vf32 start = op == CN_WINDOW_MAX ? cn_vf32_set1(cn_least_f32()) : cn_vf32_zero();
+  if (k) cn_square_f32(&a->window, q, y, 0, start, op, rows, k, stride, acc);
+  else cn_window_vector_f32(&a->window, p, src, 0, op, rows, acc);
+}
+
+/* A band of rows output rows from row y on. src: the copy, or with k the channel's slice; counts: of the columns. */
 CN_KERNEL void cn_pool_band_f32(const cn_pool_f32_args *a, const cn_plane *p, const float *src, int op, size_t z, size_t y,
                                 size_t rows, size_t k, size_t stride, const float *counts, float *out) {
   const cn_window *w = &a->window;
   const size_t width = w->out[2], down = w->stride[1] * p->row;
-  float rows_count[4] = {0};
-  for (size_t i = 0; i < rows;) {
-    const size_t step = rows - i >= 4 ? 4 : 1;
-    for (size_t r = 0; op == CN_WINDOW_SUM && r < step; r++)
-      rows_count[r] = (float)(cn_pool_count(w, a->flags, a->pad_end, 0, z) * cn_pool_count(w, a->flags, a->pad_end, 1, y + i + r));
-    if (step == 4) cn_pool_rows_f32(a, p, src + i * down, op, 4, k, stride, counts, rows_count, out + i * width);
-    else cn_pool_rows_f32(a, p, src + i * down, op, 1, k, stride, counts, rows_count, out + i * width);
-    i += step;
+  for (size_t x = 0; x < width; x += CN_VF32_LANES) {
+    cn_square q;
+    if (k) q = cn_square_at(w, src, x, k, stride);
+    for (size_t i = 0; i < rows;) {
+      const size_t step = rows - i >= 4 ? 4 : 1;
+      const float *from = k ? src : src + i * down + x;
+      float rows_count[4] = {0}, *to = out + i * width + x;
+      cn_vf32 acc[4];
+      for (size_t r = 0; op == CN_WINDOW_SUM && r < step; r++)
+        rows_count[r] =
+            (float)(cn_pool_count(w, a->flags, a->pad_end, 0, z) * cn_pool_count(w, a->flags, a->pad_end, 1, y + i + r));
+      if (step == 4) {
+        cn_pool_rows_f32(a, p, from, &q, op, y + i, 4, k, stride, acc);
+        cn_pool_store_f32(a, acc, op, 4, counts + x, rows_count, to, width - x);
+      } else {
+        cn_pool_rows_f32(a, p, from, &q, op, y + i, 1, k, stride, acc);
+        cn_pool_store_f32(a, acc, op, 1, counts + x, rows_count, to, width - x);
+      }
+      i += step;
+    }
   }
 }
 
@@ -66,10 +82,11 @@ CN_KERNEL void cn_pool_body_f32(const cn_pool_f32_args *a, float *scratch, size_
   for (size_t t = t0; t < t1; t++) {
     const size_t y = t % bands * p.band, z = t / bands % w->out[0], index = t / bands / w->out[0];
     const size_t rows = cn_min(p.band, w->out[1] - y);
+    const float *in = a->in + index * cn_volume(w->in), *src = k ? in + z * w->in[1] * w->in[2] : scratch;
     float *out = a->out + index * pixels + (z * w->out[1] + y) * w->out[2];
-    cn_plane_copy_f32(w, &p, a->in + index * cn_volume(w->in), z, y, sum ? 0.0f : cn_least_f32(), scratch);
-    if (sum) cn_pool_band_f32(a, &p, scratch, CN_WINDOW_SUM, z, y, rows, k, stride, counts, out);
-    else cn_pool_band_f32(a, &p, scratch, CN_WINDOW_MAX, z, y, rows, k, stride, counts, out);
+    if (!k) cn_plane_copy_f32(w, &p, in, z, y, sum ? 0.0f : cn_least_f32(), scratch);
+    if (sum) cn_pool_band_f32(a, &p, src, CN_WINDOW_SUM, z, y, rows, k, stride, counts, out);
+    else cn_pool_band_f32(a, &p, src, CN_WINDOW_MAX, z, y, rows, k, stride, counts, out);
   }
 }
 

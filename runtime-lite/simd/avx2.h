@@ -72,6 +72,31 @@ CN_KERNEL cn_vf32 cn_vf32_load_even(const float *p) {
   return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(s), 0xd8));
 }
 
+CN_KERNEL cn_vf32 cn_vf32_load_even_n(const float *p, size_t n) {
+  const __m256 low = cn_vf32_load_n(p, n ? 2 * n - 1 : 0), high = cn_vf32_load_n(p + 7, n > 4 ? 2 * n - 8 : 0);
+  return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(_mm256_shuffle_ps(low, high, 0xd8)), 0xd8));
+}
+
+typedef __m256i cn_vf32_lanes;
+
+CN_KERNEL cn_vf32_lanes cn_vf32_lanes_in(size_t lo, size_t hi) {
+  return _mm256_andnot_si256(cn_avx2_mask(lo), cn_avx2_mask(hi));
+}
+
+CN_KERNEL cn_vf32 cn_vf32_load_in(const float *p, cn_vf32_lanes in) { return _mm256_maskload_ps(p, in); }
+
+CN_KERNEL cn_vf32 cn_vf32_fill_out(cn_vf32 v, cn_vf32_lanes in, cn_vf32 fill) {
+  return _mm256_blendv_ps(fill, v, _mm256_castsi256_ps(in));
+}
+
+CN_KERNEL cn_vf32 cn_vf32_even(cn_vf32 a, cn_vf32 b) {
+  return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(_mm256_shuffle_ps(a, b, 0x88)), 0xd8));
+}
+
+CN_KERNEL cn_vf32 cn_vf32_odd(cn_vf32 a, cn_vf32 b) {
+  return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(_mm256_shuffle_ps(a, b, 0xdd)), 0xd8));
+}
+
 CN_KERNEL cn_vf32 cn_vf32_add(cn_vf32 a, cn_vf32 b) { return _mm256_add_ps(a, b); }
 
 CN_KERNEL cn_vf32 cn_vf32_sub(cn_vf32 a, cn_vf32 b) { return _mm256_sub_ps(a, b); }

@@ -47,6 +47,30 @@ CN_KERNEL cn_vf32 cn_vf32_load_even(const float *p) {
   return _mm512_permutex2var_ps(_mm512_loadu_ps(p), order, _mm512_loadu_ps(p + 15));
 }
 
+CN_KERNEL cn_vf32 cn_vf32_load_even_n(const float *p, size_t n) {
+  __m512i order = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 17, 19, 21, 23, 25, 27, 29, 31);
+  const __mmask16 low = cn_avx512_mask(n ? 2 * n - 1 : 0), high = cn_avx512_mask(n > 8 ? 2 * n - 16 : 0);
+  return _mm512_permutex2var_ps(_mm512_maskz_loadu_ps(low, p), order, _mm512_maskz_loadu_ps(high, p + 15));
+}
+
+typedef __mmask16 cn_vf32_lanes;
+
+CN_KERNEL cn_vf32_lanes cn_vf32_lanes_in(size_t lo, size_t hi) {
+  return (__mmask16)(cn_avx512_mask(hi) & ~(unsigned)cn_avx512_mask(lo));
+}
+
+CN_KERNEL cn_vf32 cn_vf32_load_in(const float *p, cn_vf32_lanes in) { return _mm512_maskz_loadu_ps(in, p); }
+
+CN_KERNEL cn_vf32 cn_vf32_fill_out(cn_vf32 v, cn_vf32_lanes in, cn_vf32 fill) { return _mm512_mask_mov_ps(fill, in, v); }
+
+CN_KERNEL cn_vf32 cn_vf32_even(cn_vf32 a, cn_vf32 b) {
+  return _mm512_permutex2var_ps(a, _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30), b);
+}
+
+CN_KERNEL cn_vf32 cn_vf32_odd(cn_vf32 a, cn_vf32 b) {
+  return _mm512_permutex2var_ps(a, _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31), b);
+}
+
 CN_KERNEL cn_vf32 cn_vf32_add(cn_vf32 a, cn_vf32 b) { return _mm512_add_ps(a, b); }
 
 CN_KERNEL cn_vf32 cn_vf32_sub(cn_vf32 a, cn_vf32 b) { return _mm512_sub_ps(a, b); }

@@ -65,6 +65,38 @@ CN_KERNEL cn_vf32 cn_vf32_load_even(const float *p) {
   return vuzp1q_f32(vld1q_f32(p), vextq_f32(b, b, 1));
 }
 
+CN_KERNEL cn_vf32 cn_vf32_load_even_n(const float *p, size_t n) {
+  const float32x4_t b = cn_vf32_load_n(p + 3, n > 2 ? 2 * n - 4 : 0);
+  return vuzp1q_f32(cn_vf32_load_n(p, n ? 2 * n - 1 : 0), vextq_f32(b, b, 1));
+}
+
+typedef struct cn_vf32_lanes { size_t lo, hi; } cn_vf32_lanes;
+
+CN_KERNEL cn_vf32_lanes cn_vf32_lanes_in(size_t lo, size_t hi) {
+  cn_vf32_lanes in;
+  in.lo = lo;
+  in.hi = hi;
+  return in;
+}
+
+CN_KERNEL cn_vf32 cn_vf32_fill_out(cn_vf32 v, cn_vf32_lanes in, cn_vf32 fill) {
+  const uint64_t lane[2] = {UINT64_C(0x100000000), UINT64_C(0x300000002)};
+  const uint32x4_t i = vreinterpretq_u32_u64(vld1q_u64(lane));
+  const uint32x4_t low = vdupq_n_u32((uint32_t)in.lo), high = vdupq_n_u32((uint32_t)in.hi);
+  return vbslq_f32(vandq_u32(vcgeq_u32(i, low), vcltq_u32(i, high)), v, fill);
+}
+
+CN_KERNEL cn_vf32 cn_vf32_load_in(const float *p, cn_vf32_lanes in) {
+  float lanes[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+  if (in.lo == 0) return cn_vf32_load_n(p, in.hi);
+  for (size_t i = in.lo; i < in.hi; i++) lanes[i] = p[i];
+  return vld1q_f32(lanes);
+}
+
+CN_KERNEL cn_vf32 cn_vf32_even(cn_vf32 a, cn_vf32 b) { return vuzp1q_f32(a, b); }
+
+CN_KERNEL cn_vf32 cn_vf32_odd(cn_vf32 a, cn_vf32 b) { return vuzp2q_f32(a, b); }
+
 CN_KERNEL cn_vf32 cn_vf32_add(cn_vf32 a, cn_vf32 b) { return vaddq_f32(a, b); }
 
 CN_KERNEL cn_vf32 cn_vf32_sub(cn_vf32 a, cn_vf32 b) { return vsubq_f32(a, b); }

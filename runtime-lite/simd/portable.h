@@ -32,6 +32,25 @@ CN_INLINE void cn_vf32_store_n(float *p, cn_vf32 v, size_t n) {
 /* p[0], p[2], p[4], ...: reads nothing after the last of them. */
 CN_INLINE cn_vf32 cn_vf32_load_even(const float *p) { return *p; }
 
+/* The first n of them, then zeros: reads nothing after the n-th. */
+CN_INLINE cn_vf32 cn_vf32_load_even_n(const float *p, size_t n) { return n ? *p : 0.0f; }
+
+/* The lanes lo .. hi; both at most the number of lanes. */
+typedef int cn_vf32_lanes;
+
+CN_INLINE cn_vf32_lanes cn_vf32_lanes_in(size_t lo, size_t hi) { return lo == 0 && hi != 0; }
+
+/* Those lanes from p, which alone are read; zero in the others. */
+CN_INLINE cn_vf32 cn_vf32_load_in(const float *p, cn_vf32_lanes in) { return in ? *p : 0.0f; }
+
+/* Those lanes of v, the others of fill. */
+CN_INLINE cn_vf32 cn_vf32_fill_out(cn_vf32 v, cn_vf32_lanes in, cn_vf32 fill) { return in ? v : fill; }
+
+/* Of the lanes of a and then b: every second one from the first on, or from the second on. */
+CN_INLINE cn_vf32 cn_vf32_even(cn_vf32 a, cn_vf32 b) { return (void)b, a; }
+
+CN_INLINE cn_vf32 cn_vf32_odd(cn_vf32 a, cn_vf32 b) { return (void)a, b; }
+
 CN_INLINE cn_vf32 cn_vf32_add(cn_vf32 a, cn_vf32 b) { return a + b; }
 
 CN_INLINE cn_vf32 cn_vf32_sub(cn_vf32 a, cn_vf32 b) { return a - b; }

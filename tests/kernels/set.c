@@ -66,6 +66,28 @@ CN_DRIVER size_t check_memory(const float *x) {
     cn_vf32_store(got, cn_vf32_load_n(x, n));
     bad += wrong(got, want, L);
   }
+  for (size_t n = 0; n <= L; n++) {
+    for (size_t i = 0; i < L; i++) want[i] = i < n ? x[2 * i] : 0.0f;
+    cn_vf32_store(got, cn_vf32_load_even_n(x, n));
+    bad += wrong(got, want, L);
+  }
+  for (size_t lo = 0; lo <= L; lo++) {
+    for (size_t hi = 0; hi <= L; hi++) {
+      const cn_vf32_lanes in = cn_vf32_lanes_in(lo, hi);
+      for (size_t i = 0; i < L; i++) want[i] = i >= lo && i < hi ? x[i] : 0.0f;
+      cn_vf32_store(got, cn_vf32_load_in(x, in));
+      bad += wrong(got, want, L);
+      for (size_t i = 0; i < L; i++) want[i] = i >= lo && i < hi ? x[i] : -7.0f;
+      cn_vf32_store(got, cn_vf32_fill_out(cn_vf32_load(x), in, cn_vf32_set1(-7.0f)));
+      bad += wrong(got, want, L);
+    }
+  }
+  for (size_t i = 0; i < L; i++) want[i] = x[2 * i + 1];
+  cn_vf32_store(got, cn_vf32_odd(cn_vf32_load(x), cn_vf32_load(x + L)));
+  bad += wrong(got, want, L);
+  for (size_t i = 0; i < L; i++) want[i] = x[2 * i];
+  cn_vf32_store(got, cn_vf32_even(cn_vf32_load(x), cn_vf32_load(x + L)));
+  bad += wrong(got, want, L);
   for (size_t i = 0; i < L; i++) want[i] = x[2 * i];
   cn_vf32_store(got, cn_vf32_load_even(x));
   bad += wrong(got, want, L);
