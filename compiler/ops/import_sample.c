@@ -137,7 +137,7 @@ static Value *grid_coordinate(const Sampler *s, uint32_t i, GridMode mode) {
   Value *x = fn(c, SC_add, g, 1);
   x = s->corners ? build_fn2(b, SC_mul, fn(c, SC_div, x, 2), fn(c, SC_sub, size, 1)) : fn(c, SC_div, fn(c, SC_sub, build_fn2(b, SC_mul, x, size), 1), 2);
   if (mode == GRID_NEAREST) x = build_fn1(b, SC_round, x);
-  if (s->beyond == BEYOND_EDGE) return clamp(s, x, i);
+  if (s->beyond == BEYOND_EDGE) return mode == GRID_CUBIC ? x : clamp(s, x, i); /* cubic: its neighbours alone, as PyTorch and ONNX Runtime do */
   return s->beyond == BEYOND_REFLECT ? reflect(s, x, i) : x;
 }
 

@@ -275,7 +275,6 @@ static bool check(Planner *l, Diags *d) {
   PlanItem *items = NEW_ARRAY(l->a, PlanItem, p->buffers.n);
   PlanAlias *aliases = NEW_ARRAY(l->a, PlanAlias, p->buffers.n);
   size_t *number = NEW_ARRAY(l->a, size_t, p->buffers.n);
-  find_lives(l); /* anew: planning stretched the lives of what is replaced in place */
   for (size_t i = 0; i < p->buffers.n; i++) {
     const Buffer *b = &p->buffers.data[i];
     if ((b->kind != BUF_ARENA && !l->owned[i]) || l->life[i].first == NEVER || l->level[i] != NOT_DECIDED) continue;
@@ -334,6 +333,8 @@ bool plan_program(Program *p, Diags *d, const PlanOptions *opt) {
     if (dim_is_bad(l.bytes[i])) return diag_add(d, DIAG_E0501, (DiagPlace){0}, "the size of a buffer overflows"), false;
     dim_each_symbol(l.bytes[i], see_symbol, &kind);
   }
-  const bool ok = !kind.known && !kind.bounded ? place_dynamic(&l, d, opt) : place_static(&l, d, opt) && check(&l, d);
-  return ok && plan_regions(&l, d, opt->reuse);
+  const bool dynamic = !kind.known && !kind.bounded;
+  if (!(dynamic ? place_dynamic(&l, d, opt) : place_static(&l, d, opt)) || !plan_regions(&l, d, opt->reuse)) return false;
+  find_lives(&l); /* anew: planning stretched the lives of what is replaced in place */
+  return (dynamic || check(&l, d)) && plan_check_slots(&l, d, dynamic);
 }

@@ -23,5 +23,8 @@ bool plan_has_place(const Planner *l, size_t buffer);
 
 /* regions.c: places what open symbols decide behind the rest, and fills program->regions. */
 bool plan_regions(Planner *l, Diags *d, bool reuse);
+/* Checks what plan_check cannot, offsets that are expressions (dynamic: all, else those of the regions): buffers at one place live apart, but for what is replaced in place; a place
+ * is known when it is first used. Lives as the steps have them. */
+bool plan_check_slots(const Planner *l, Diags *d, bool dynamic);
 
 #endif

@@ -57,3 +57,41 @@ bool plan_regions(Planner *l, Diags *d, bool reuse) {
   if (dim_is_bad(at)) return diag_add(d, DIAG_E0501, (DiagPlace){0}, "the workspace's size overflows"), false;
   return true;
 }
+
+/* ---- the check ---- */
+static uint32_t storage(const Program *p, uint32_t b) {
+  while (p->buffers.data[b].alias_of != NO_BUFFER) b = p->buffers.data[b].alias_of;
+  return b;
+}
+
+/* Two users of one place: the later one may begin in the step in which the earlier one ends, if it replaces it. */
+static bool live_apart(const Planner *l, uint32_t a, uint32_t b) {
+  const Life *x = &l->life[a], *y = &l->life[b];
+  if (storage(l->p, a) == storage(l->p, b)) return x->last <= y->first || y->last <= x->first;
+  return x->last < y->first || y->last < x->first;
+}
+
+static bool slot_fault(Diags *d, const char *what) {
+  (void)diag_add(d, DIAG_E0901, (DiagPlace){0}, "the memory plan is unsound: %s", what);
+  return false;
+}
+
+bool plan_check_slots(const Planner *l, Diags *d, bool dynamic) {
+  const Program *p = l->p;
+  const int64_t *decided = program_decided(l->a, p);
+  VEC(uint32_t) users = {0};
+  for (uint32_t i = 0; i < p->buffers.n; i++) {
+    const Buffer *b = &p->buffers.data[storage(p, i)];
+    if ((p->buffers.data[i].kind != BUF_ARENA && !l->owned[i]) || l->life[i].first == NEVER || (!dynamic && l->level[i] == NOT_DECIDED)) continue;
+    if (program_level(decided, b->offset) >= l->life[i].first || program_level(decided, l->bytes[i]) >= l->life[i].first)
+      return slot_fault(d, "a buffer is used before its place is known");
+    vec_push(l->a, users, i);
+  }
+  for (size_t i = 0; i < users.n; i++)
+    for (size_t k = i + 1; k < users.n; k++) {
+      const uint32_t a = users.data[i], b = users.data[k];
+      const bool one_place = p->buffers.data[storage(p, a)].offset == p->buffers.data[storage(p, b)].offset;
+      if (one_place && !dim_is(l->bytes[a], 0) && !dim_is(l->bytes[b], 0) && !live_apart(l, a, b)) return slot_fault(d, "buffers at one place live together");
+    }
+  return true;
+}
