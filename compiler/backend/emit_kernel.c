@@ -199,7 +199,7 @@ static void print_registers(KernelPrinter *k, const Registers *r, uint32_t bias,
 static bool print_rest(EmitCtx *c, const Step *s, const Epilogue *e, uint32_t done, const TileFunction *tile) {
   if (!e->expr.n || done + 1 == e->expr.n || tile->name.len) return true;
   const PTensor *t = &c->program->tensors.data[s->out[0]];
-  Expr expr = {arena_dup(c->arena, e->expr.nodes, e->expr.n * sizeof(ExprNode)), e->expr.n, e->expr.n};
+  Expr expr = {.nodes = arena_dup(c->arena, e->expr.nodes, e->expr.n * sizeof(ExprNode)), .n = e->expr.n, .cap = e->expr.n};
   expr.nodes[done] = (ExprNode){.kind = EXPR_INPUT, .type = t->dtype, .operand = 0};
   Nest *n = NEW(c->arena, Nest);
   Access *loads = NEW_ARRAY(c->arena, Access, e->n_loads + 1);

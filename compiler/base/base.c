@@ -210,7 +210,7 @@ StrBuf sb_new(Arena *a) { return (StrBuf){.arena = a}; }
 
 static void sb_reserve(StrBuf *b, size_t n) {
   if (n < b->cap - b->len) return;
-  size_t cap = b->cap ? b->cap : 128;
+  size_t cap = b->cap ? b->cap : 32;
   while (cap - b->len <= n) {
     if (!size_mul(cap, 2, &cap)) door_leave(arena_door(b->arena), DOOR_MEMORY, "out of memory (text)");
   }

@@ -18,14 +18,16 @@ enum { SHARE_WINDOW = 256 };
 
 /* Appends; shares an equal node unless it is the last one asked for as a result: the result is always the last node. */
 static uint32_t expr_append(Arena *a, Expr *e, ExprNode n) {
-  if (e->n == e->cap) {
-    uint32_t cap = e->cap ? e->cap * 2 : 4;
+  if (e->n == e->cap || !e->filled || *e->filled != e->n) {
+    uint32_t cap = e->n < 4 ? 4 : e->n * 2;
     ExprNode *grown = NEW_ARRAY(a, ExprNode, cap);
     if (e->n) memcpy(grown, e->nodes, e->n * sizeof *grown);
     e->nodes = grown;
     e->cap = cap;
+    e->filled = arena_dup(a, &e->n, sizeof e->n);
   }
   e->nodes[e->n] = n;
+  *e->filled = e->n + 1;
   return e->n++;
 }
 

@@ -33,9 +33,11 @@ typedef struct ExprNode {
   };
 } ExprNode;
 
+/* A copy of the struct shares the nodes, and both may grow: whoever appends first has the room behind them, the other moves. */
 typedef struct Expr {
   ExprNode *nodes;
   uint32_t n, cap;
+  uint32_t *filled; /* nodes of the array that are taken, by whatever copy; NULL: all */
 } Expr;
 
 uint32_t expr_input(Arena *a, Expr *e, uint32_t operand, DType type);

@@ -204,6 +204,7 @@ typedef struct Ir {
   Graph *main;
   uint32_t n_values;
   VEC(Value *) constants;
+  size_t folded_bytes; /* of constants that pass_fold made */
   /* Equalities of dimensions that could not be proved: checked at the head of N_run (CASTNET_ERR_DIM). */
   struct IrDimCheck { const Dim *a, *b; } *checks;
   size_t n_checks, cap_checks;

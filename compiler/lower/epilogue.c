@@ -75,7 +75,7 @@ static uint32_t append_nodes(Lower *l, Expr *e, const Virt *v, const uint32_t *o
 /* The step's epilogue followed by n's expression; false when it would grow too large. */
 static bool extend(Lower *l, const Node *n, const Virt *const *operands, uint32_t k, Step *s, Epilogue *ret) {
   const Epilogue *old = epilogue_of(s);
-  Expr e = {arena_dup(l->a, old->expr.nodes, old->expr.n * sizeof(ExprNode)), old->expr.n, old->expr.n};
+  Expr e = old->expr;
   uint32_t rank = n->out[0]->type.rank, n_loads = old->n_loads;
   uint32_t *roots = NEW_ARRAY(l->a, uint32_t, n->n_in);
   Access *loads = NEW_ARRAY(l->a, Access, VIRT_MAX_LOADS);

@@ -68,9 +68,14 @@ uint32_t lower_subtensor(Lower *l, uint32_t tensor, const Dim *const *offset, co
 }
 
 /* ---- values ---------------------------------------------------------------------------------------------------------------- */
-void lower_set_virt(Lower *l, const Value *v, const Virt *virt) {
-  l->slots[v->id].virt = arena_dup(l->a, virt, sizeof *virt);
+Virt *lower_new_virt(Lower *l, const Virt *virt) {
+  if (!l->spare.n) return arena_dup(l->a, virt, sizeof *virt);
+  Virt *r = l->spare.data[--l->spare.n];
+  *r = *virt;
+  return r;
 }
+
+void lower_set_virt(Lower *l, const Value *v, const Virt *virt) { l->slots[v->id].virt = lower_new_virt(l, virt); }
 
 /* A constant of one element is its value; others are stored weights. */
 static void constant_virt(Lower *l, const Value *v) {

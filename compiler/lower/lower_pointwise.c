@@ -8,10 +8,10 @@ static bool dims_same(const Type *a, const Type *b) {
 }
 
 /* Operand v seen over the output's axes by NumPy's rule. */
-static Virt broadcast_operand(Lower *l, const Value *v, const Type *out, DiagPlace src) {
+static Virt *broadcast_operand(Lower *l, const Value *v, const Type *out, DiagPlace src) {
   uint32_t shift = out->rank - v->type.rank;
   const Virt *virt = lower_virt(l, v);
-  if (dims_same(&v->type, out)) return *virt;
+  if (dims_same(&v->type, out)) return l->slots[v->id].virt;
   if (v->type.rank && virt_cost(virt) > REPEAT_LIMIT) { /* stored rather than computed again for each repetition */
     lower_materialise(l, v, src);
     virt = lower_virt(l, v);
@@ -23,7 +23,8 @@ static Virt broadcast_operand(Lower *l, const Value *v, const Type *out, DiagPla
     for (uint32_t j = 0; j < out->rank; j++) coef[j] = j == a + shift && !repeated ? l->p->dims->one : l->p->dims->zero;
     index[a] = (Affine){l->p->dims->zero, coef};
   }
-  return virt_view(l->p, virt, v->type.rank, index, out->rank);
+  const Virt seen = virt_view(l->p, virt, v->type.rank, index, out->rank);
+  return lower_new_virt(l, &seen);
 }
 
 static void result_expr(Lower *l, const Node *n, Expr *e) {
@@ -38,27 +39,37 @@ static void settle(Lower *l, const Node *n, const Virt *v) {
   if (l->slots[out->id].uses > 1 && (virt_cost(v) > CHEAP || v->n_loads > 1)) lower_materialise(l, out, n->src);
 }
 
-bool lower_pointwise(Lower *l, const Node *n) {
+static bool compose(Lower *l, const Node *n, Virt **seen) {
   Expr expr;
   result_expr(l, n, &expr);
-  Virt *v = NEW_ARRAY(l->a, Virt, n->n_in);
   const Virt **operands = NEW_ARRAY(l->a, const Virt *, n->n_in);
-  for (uint32_t k = 0; k < n->n_in; k++) {
-    v[k] = broadcast_operand(l, n->in[k], &n->out[0]->type, n->src);
-    operands[k] = &v[k];
-  }
+  for (uint32_t k = 0; k < n->n_in; k++) operands[k] = seen[k] = broadcast_operand(l, n->in[k], &n->out[0]->type, n->src);
   if (l->opt->fuse && lower_try_epilogue(l, n, operands)) return true;
   Virt r;
   if (!virt_combine(l->p, &expr, operands, n->n_in, &r)) {
     for (uint32_t k = 0; k < n->n_in; k++) {
       lower_materialise(l, n->in[k], n->src);
-      v[k] = broadcast_operand(l, n->in[k], &n->out[0]->type, n->src);
+      operands[k] = seen[k] = broadcast_operand(l, n->in[k], &n->out[0]->type, n->src);
     }
     if (!virt_combine(l->p, &expr, operands, n->n_in, &r)) return lower_unsupported(l, n, "an expression of too many operands");
   }
   r.rank = n->out[0]->type.rank;
   settle(l, n, &r);
   return true;
+}
+
+bool lower_pointwise(Lower *l, const Node *n) {
+  Virt **seen = NEW_ARRAY(l->a, Virt *, n->n_in);
+  const bool ok = compose(l, n, seen);
+  for (uint32_t k = 0; k < n->n_in; k++) {
+    Slot *s = &l->slots[n->in[k]->id];
+    if (seen[k] != s->virt) vec_push(l->a, l->spare, seen[k]);
+    if (s->uses == 1 && s->virt) { /* nobody reads it again */
+      vec_push(l->a, l->spare, s->virt);
+      s->virt = NULL;
+    }
+  }
+  return ok;
 }
 
 /* True if the view reads elements more than once and they cost more than a load. */

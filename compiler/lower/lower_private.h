@@ -18,6 +18,7 @@ typedef struct Lower {
   const LowerOptions *opt;
   Slot *slots;         /* by value id */
   bool *decided;        /* by symbol: a step makes it */
+  VEC(Virt *) spare;    /* read for the last time: memory of the next ones */
   VEC(int32_t) step_of; /* by tensor: the step that writes it, or -1 */
   bool failed;
 } Lower;
@@ -48,6 +49,7 @@ bool lower_check_symbols(Lower *l); /* E0306 for sizes that no step makes */
 
 const Virt *lower_virt(Lower *l, const Value *v);
 void lower_set_virt(Lower *l, const Value *v, const Virt *virt);
+Virt *lower_new_virt(Lower *l, const Virt *virt); /* a copy, in spare memory if there is some */
 /* A stored, dense, row-major tensor of v; copies if v is not one yet. NO_TENSOR for NULL. */
 uint32_t lower_dense(Lower *l, const Value *v, DiagPlace src);
 /* v as a stored tensor, dense or a window (any strides, no arithmetic). */

@@ -136,9 +136,14 @@ uint32_t virt_append(Program *p, Virt *dst, const Virt *src) {
 }
 
 bool virt_combine(Program *p, const Expr *expr, const Virt *const *operands, uint32_t n, Virt *ret) {
-  Virt r = {.rank = n ? operands[0]->rank : 0};
+  Virt r = {0};
   uint32_t *roots = NEW_ARRAY(p->arena, uint32_t, n);
-  for (uint32_t k = 0; k < n; k++) {
+  if (n) { /* grown, not copied: a chain costs what its nodes do */
+    r = *operands[0];
+    roots[0] = r.expr.n - 1;
+    if (r.expr.n > MAX_EXPR_NODES) return false;
+  }
+  for (uint32_t k = 1; k < n; k++) {
     roots[k] = virt_append(p, &r, operands[k]);
     if (roots[k] == UINT32_MAX || r.expr.n > MAX_EXPR_NODES) return false;
   }

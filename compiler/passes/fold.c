@@ -3,10 +3,12 @@
 #include "lower/lower.h"
 #include "passes/passes.h"
 
-enum { SMALL = 1 << 14, BUDGET_NODE = 1 << 28, GROWTH = 4 };
+/* All passes together make at most MOST bytes and twice the model's own constants: castnet keeps to 64 MiB and 4 times the file. */
+enum { SMALL = 1 << 14, BUDGET_NODE = 1 << 28, GROWTH = 4, MOST = 16 << 20 };
 
 typedef struct Fold {
-  size_t bytes, limit; /* made so far, and the most */
+  Ir *ir;
+  size_t limit; /* of ir->folded_bytes */
 } Fold;
 
 static bool foldable_op(const Node *n) {
@@ -33,7 +35,7 @@ static bool worth_folding(const Fold *f, const Node *n) {
   }
   if (dtype_rows[t->dtype].kind == KIND_X || dtype_rows[t->dtype].kind == KIND_C || !dtype_bytes(t->dtype, count, &out)) return false;
   if (out > SMALL && out / GROWTH > in) return false; /* cheaper to compute than to store */
-  return out <= f->limit && f->bytes <= f->limit - out;
+  return out <= f->limit && f->ir->folded_bytes <= f->limit - out;
 }
 
 /* The node alone in a graph of its own, sharing dimensions and constants with ir. */
@@ -61,14 +63,16 @@ static bool fold(Builder *b, const Node *n, Value **ret, void *user) {
   const Tensor *data = evaluate(b->ir, n, scratch);
   arena_free(scratch);
   if (!data) return false;
-  f->bytes += data->n_bytes;
+  f->ir->folded_bytes += data->n_bytes;
   ret[0] = ir_add_const(b->ir, n->out[0]->type, data, n->out[0]->name);
   return true;
 }
 
 bool pass_fold(Ir *ir) {
-  Fold f = {0, 64u << 20};
-  for (size_t i = 0; i < ir->constants.n; i++) f.limit += ir->constants.data[i]->data->n_bytes;
+  size_t own = 0;
+  for (size_t i = 0; i < ir->constants.n; i++) own += ir->constants.data[i]->data->n_bytes;
+  own -= own < ir->folded_bytes ? own : ir->folded_bytes;
+  Fold f = {ir, MOST + (own < SIZE_MAX / 4 ? 2 * own : own)};
   (void)pass_rewrite(ir, fold, &f);
   return true;
 }
