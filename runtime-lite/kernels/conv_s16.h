@@ -27,6 +27,23 @@ CN_INLINE size_t cn_conv_s16_tasks(const cn_conv_s16_args *a) {
   return a->window.images * a->window.groups * cn_ceil_div(cn_volume(a->window.out), CN_GEMM_S16_NR);
 }
 
+/* n bytes, neither read nor written beyond: whole words, the last of them over the one before. */
+CN_INLINE void cn_copy_8(uint8_t *dst, const uint8_t *src, size_t n) {
+  size_t i = 0;
+  if (n >= 16) {
+    for (; i + 16 <= n; i += 16) memcpy(dst + i, src + i, 16);
+    memcpy(dst + n - 16, src + n - 16, 16);
+  } else if (n >= 8) {
+    memcpy(dst, src, 8);
+    memcpy(dst + n - 8, src + n - 8, 8);
+  } else if (n >= 4) {
+    memcpy(dst, src, 4);
+    memcpy(dst + n - 4, src + n - 4, 4);
+  } else {
+    for (; i < n; i++) dst[i] = src[i];
+  }
+}
+
 /* One place of the depth for all pixels of a panel. */
 CN_INLINE void cn_gather_row_8(const uint8_t *src, size_t stride, uint8_t zero, const cn_run *runs, size_t n_runs,
                                uint8_t *dst) {
@@ -38,6 +55,8 @@ CN_INLINE void cn_gather_row_8(const uint8_t *src, size_t stride, uint8_t zero, 
     const uint8_t *from = runs[r].from < 0 ? src : src + runs[r].from;
     if (runs[r].from < 0) {
       for (size_t j = 0; j < runs[r].n; j++) dst[j] = zero;
+    } else if (stride == 1) {
+      cn_copy_8(dst, from, runs[r].n);
     } else {
       for (size_t j = 0; j < runs[r].n; j++) dst[j] = from[j * stride];
     }
