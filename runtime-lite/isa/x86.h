@@ -13,7 +13,8 @@ static inline uint32_t cn_isa_xcr0(void) {
   return low;
 }
 
-/* 1 x86-64, 2 x86-64-v2 (SSE4.2, POPCNT), 3 x86-64-v3 (AVX2, FMA, BMI), 4 x86-64-v4 (AVX-512 F, BW, CD, DQ, VL). */
+/* 1 x86-64, 2 x86-64-v2 (SSE4.2, POPCNT), 3 x86-64-v3 (AVX2, FMA, BMI), 4 x86-64-v4 (AVX-512 F, BW, CD, DQ, VL),
+ * 5 with AVX-512 VNNI too. */
 static inline uint32_t cn_isa_x86(void) {
   const uint32_t v2_c = 1u << 0 | 1u << 9 | 1u << 13 | 1u << 19 | 1u << 20 | 1u << 23; /* SSE3 SSSE3 CX16 SSE4.1/2 POPCNT */
   const uint32_t v3_c = 1u << 12 | 1u << 22 | 1u << 27 | 1u << 28 | 1u << 29;          /* FMA MOVBE OSXSAVE AVX F16C */
@@ -24,7 +25,8 @@ static inline uint32_t cn_isa_x86(void) {
   if ((c & v3_c) != v3_c || !__get_cpuid_count(7, 0, &a, &b7, &c7, &d7) || (b7 & v3_b) != v3_b) return 2;
   const uint32_t saved = cn_isa_xcr0();
   if ((saved & 0x6u) != 0x6u || !__get_cpuid(0x80000001u, &a, &b, &c, &d) || !(c & 1u << 5)) return 2; /* LZCNT */
-  return (b7 & v4_b) == v4_b && (saved & 0xe6u) == 0xe6u ? 4 : 3;
+  if ((b7 & v4_b) != v4_b || (saved & 0xe6u) != 0xe6u) return 3;
+  return c7 & 1u << 11 ? 5 : 4;
 }
 
 #endif

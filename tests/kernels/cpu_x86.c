@@ -12,6 +12,7 @@ int cpu_has(const char *feature, size_t n) {
   FEATURE("avx512vl");
   FEATURE("avx512bw");
   FEATURE("avx512dq");
+  FEATURE("avx512vnni");
 #undef FEATURE
   return 0;
 }
