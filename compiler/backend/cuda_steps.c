@@ -1,10 +1,30 @@
 #include "backend/cuda_print.h"
 #include "backend/language.h"
 
+/* ---- what is refused ---- */
+static bool refuse_symbols(EmitCtx *c, const Step *s) {
+  diag_add(c->diags, DIAG_E0306, s->src, "target %s: data decide a size, which the host would have to wait for", c->opt->target->name);
+  return false;
+}
+
+static bool refuse_extern(EmitCtx *c, const Step *s) {
+  const ExternAttr *x = &((const ExternStep *)s->attr)->attr;
+  diag_add(c->diags, DIAG_E0306, s->src, "target %s: %s %.*s is a function of the host", c->opt->target->name,
+           x->custom ? "custom operator" : "kernel", STR_ARG(x->symbol));
+  return false;
+}
+
 bool (*const cuda_steps[STEP_COUNT])(EmitCtx *c, const Step *s) = {
-    [STEP_NEST] = cuda_nest, [STEP_CONTRACT] = cuda_contract, [STEP_CONV] = cuda_conv, [STEP_POOL] = cuda_pool,
+    [STEP_NEST] = cuda_nest,
+    [STEP_CONTRACT] = cuda_contract,
+    [STEP_CONV] = cuda_conv,
+    [STEP_POOL] = cuda_pool,
     [STEP_RECURRENT] = cuda_recurrent,
+    [STEP_EXTERN] = refuse_extern,
+    [STEP_SYMBOLS] = refuse_symbols,
 };
+
+/* ---- what the printers share ---- */
 
 typedef struct Mention {
   Str word;

@@ -1,0 +1,1 @@
+./castnet compile conv_pool.onnx -o out --target cuda

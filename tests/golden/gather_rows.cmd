@@ -1,0 +1,1 @@
+./castnet compile gather_rows.onnx -o out --target cuda

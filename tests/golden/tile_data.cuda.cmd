@@ -1,0 +1,1 @@
+./castnet compile tile_data.onnx -o out --target cuda
