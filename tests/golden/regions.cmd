@@ -1,0 +1,1 @@
+./castnet check regions.onnx regions.data --cc gcc | cut -d, -f1
