@@ -56,11 +56,11 @@ CN_INLINE double cn_roi_bin(const cn_roi *r, size_t plane, size_t by, size_t bx)
   return r->largest ? most : sum;
 }
 
-/* How many samples cover `size` in bins: as many as ceil, at least none, within reason. */
+/* How many samples cover `size` in bins: as many as its elements, rounded up, none of an empty one, 4,096 at most. */
 CN_INLINE size_t cn_roi_grid(int64_t ratio, double bin) {
   if (ratio > 0) return (size_t)ratio;
   if (!(bin > 0.0)) return 0;
-  if (bin > 1e6) return 1000000;
+  if (bin > 4096.0) return 4096;
   const size_t whole = (size_t)bin;
   return whole + ((double)whole < bin);
 }

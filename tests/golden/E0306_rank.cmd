@@ -1,0 +1,1 @@
+./castnet compile E0306_rank.onnx -o out
