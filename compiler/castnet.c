@@ -2,6 +2,7 @@
 #include "castnet.h"
 
 #include "castnet_options.h"
+#include "plan/plan.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,9 @@ struct castnet {
   Pipeline pipe;
   bool compiled;
   castnet_interface iface;
+  Life *life;               /* by buffer of the program */
+  uint32_t *number;         /* by buffer of the program, among the planned ones */
+  VEC(uint32_t) planned;    /* buffers of the workspace that steps use */
   GraphHook hook;
   void *hook_user;
 };
@@ -137,6 +141,8 @@ static void describe(castnet *c, const PipelineOptions *opt) {
 }
 
 /* ---- compiling ---- */
+static void describe_plan(castnet *c);
+
 static castnet_status compile(castnet *c, const char *path, const castnet_options *o) {
   c->arena = arena_new(&c->door, (size_t)o->max_memory);
   c->diags.arena = c->arena;
@@ -149,7 +155,7 @@ static castnet_status compile(castnet *c, const char *path, const castnet_option
   ok = ok && pipeline_run(c->arena, &c->diags, &opt, &c->pipe);
   if (ok && o->dump_stage && o->dump) o->dump(o->dump_user, dump.data ? dump.data : "", dump.len);
   c->compiled = ok && !o->dump_stage;
-  if (c->compiled) describe(c, &opt);
+  if (c->compiled) describe(c, &opt), describe_plan(c);
   return finish(c, ok);
 }
 
@@ -207,6 +213,56 @@ castnet_step castnet_get_step(const castnet *c, size_t i) {
   (void)dim_is_const(call->cost.macs, &s.macs);
   (void)dim_is_const(call->cost.bytes, &s.bytes);
   return s;
+}
+
+/* ---- the plan ---- */
+static void describe_plan(castnet *c) {
+  const Program *p = c->pipe.program;
+  c->life = NEW_ARRAY(c->arena, Life, p->buffers.n);
+  plan_lives(p, c->life);
+  c->number = NEW_ARRAY(c->arena, uint32_t, p->buffers.n);
+  for (uint32_t i = 0; i < p->buffers.n; i++) {
+    if (p->buffers.data[i].kind != BUF_ARENA || c->life[i].first == NEVER) continue;
+    c->number[i] = (uint32_t)c->planned.n;
+    vec_push(c->arena, c->planned, i);
+  }
+}
+
+size_t castnet_n_buffers(const castnet *c) { return c->compiled ? c->planned.n : 0; }
+
+castnet_buffer castnet_get_buffer(const castnet *c, size_t i) {
+  if (i >= castnet_n_buffers(c)) return (castnet_buffer){{"", 0}, -1, -1, 0, 0, -1};
+  const Program *p = c->pipe.program;
+  const uint32_t at = c->planned.data[i];
+  const Buffer *b = &p->buffers.data[at];
+  uint32_t root = at;
+  while (p->buffers.data[root].alias_of != NO_BUFFER) root = p->buffers.data[root].alias_of;
+  castnet_buffer r = {slice(b->name), -1, -1, (size_t)c->life[at].first, (size_t)c->life[at].last, -1};
+  int64_t n;
+  if (p->buffers.data[root].offset) (void)dim_is_const(p->buffers.data[root].offset, &r.offset);
+  if (dim_is_const(b->n, &n) && n >= 0 && n < INT64_MAX / 256) r.bytes = (n * dtype_rows[b->dtype].bits + 7) / 8;
+  if (root != at && c->life[root].first != NEVER) r.storage_of = c->number[root];
+  return r;
+}
+
+size_t castnet_n_plan_steps(const castnet *c) { return c->compiled ? c->pipe.program->main.steps.n : 0; }
+
+castnet_plan_step castnet_get_plan_step(const castnet *c, size_t i) {
+  if (i >= castnet_n_plan_steps(c)) return (castnet_plan_step){.kind = ""};
+  const Step *s = &c->pipe.program->main.steps.data[i];
+  return (castnet_plan_step){step_names[s->kind], slice(s->src.node_name), slice(s->src.op_type)};
+}
+
+castnet_size castnet_get_size(const castnet *c) {
+  if (!c->compiled) return (castnet_size){0};
+  const OnnxGraph *g = c->pipe.model->graph;
+  castnet_size r = {.nodes = g->n_nodes, .weights = c->pipe.calls.weights_bytes};
+  for (size_t i = 0; i < g->n_initializers; i++) {
+    const DType t = dtype_from_onnx(g->initializers[i].data_type);
+    r.parameters += g->initializers[i].n_elements;
+    r.parameter_bytes += (g->initializers[i].n_elements * dtype_rows[t].bits + 7) / 8;
+  }
+  return r;
 }
 
 const char *castnet_target_name(size_t i) {

@@ -160,6 +160,30 @@ typedef struct castnet_step {
 size_t castnet_n_steps(const castnet *c);
 castnet_step castnet_get_step(const castnet *c, size_t i);
 
+/* What an inspection shows of the plan: buffers of the workspace over the steps of the program. Offsets are -1 where they
+ * are known at run time only. */
+typedef struct castnet_buffer {
+  castnet_slice name;    /* of the value first held; empty: scratch and values without a name */
+  int64_t offset, bytes;
+  size_t first, last;    /* steps: written, last used */
+  int64_t storage_of;    /* the buffer written over in place, else -1 */
+} castnet_buffer;
+size_t castnet_n_buffers(const castnet *c);
+castnet_buffer castnet_get_buffer(const castnet *c, size_t i);
+
+typedef struct castnet_plan_step {
+  const char *kind;                 /* "nest", "conv", ... */
+  castnet_slice node_name, op_type; /* the ONNX node; the last one when several are fused */
+} castnet_plan_step;
+size_t castnet_n_plan_steps(const castnet *c);
+castnet_plan_step castnet_get_plan_step(const castnet *c, size_t i);
+
+typedef struct castnet_size {
+  uint64_t nodes, parameters, parameter_bytes; /* of the model's file: nodes, elements and bytes of initializers */
+  uint64_t weights;                            /* bytes that the generated code holds or is given */
+} castnet_size;
+castnet_size castnet_get_size(const castnet *c);
+
 /* ---- tables -------------------------------------------------------------------------------------------------------- */
 const char *castnet_target_name(size_t i); /* NULL behind the last */
 

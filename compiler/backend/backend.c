@@ -193,5 +193,6 @@ bool backend_print(Arena *a, Diags *d, const Program *p, const BackendOptions *o
   make_hashes(f, &t);
   *ret = (FileSet){.arena = a};
   *ret_calls = c->made;
+  ret_calls->weights_bytes = f->weights.n ? f->weights_size : 0;
   return make_files(f, &t, ret);
 }

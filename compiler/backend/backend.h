@@ -33,7 +33,7 @@ typedef struct BackendCall {
   DiagPlace src; /* the ONNX node */
   StepCost cost;
 } BackendCall;
-typedef struct BackendCalls { VEC(BackendCall) list; } BackendCalls;
+typedef struct BackendCalls { VEC(BackendCall) list; size_t weights_bytes; } BackendCalls;
 
 /* Fills ret with N.h, N.c (or what the language calls it) and the weights' files, ret_calls with its calls in the
  * order of their numbers. False after a diagnostic. */

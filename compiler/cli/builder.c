@@ -129,6 +129,18 @@ static bool run_compilers(Diags *d, Arena *a, const BuildOptions *o, Workdir *w,
   return true;
 }
 
+const char *const *builder_compile_only(Cli *c, const BuildOptions *o, Workdir *w, const castnet_interface *m, const char *extra, const char *object) {
+  Words words = compiler(c, o, w, m->cflags);
+  if (extra) words_push(c->arena, &words, extra);
+  words_push(c->arena, &words, "-c");
+  words_push(c->arena, &words, workdir_file(c->arena, w, m->source));
+  words_push(c->arena, &words, "-o");
+  words_push(c->arena, &words, object);
+  return finish_words(c->arena, &words);
+}
+
+bool builder_run_compiler(Diags *d, Arena *a, const BuildOptions *o, Workdir *w, Command *cmd) { return run_compilers(d, a, o, w, cmd, 1); }
+
 /* With one job a single command compiles and links; with more each source has its own, and one links. */
 bool builder_build(Cli *c, Diags *d, const BuildOptions *o, Workdir *w, const castnet_interface *const *models, size_t n) {
   Arena *a = c->arena;

@@ -23,6 +23,11 @@ bool builder_options(Cli *c, BuildOptions *ret);
  * False after E0006, or when a signal asked castnet to end. */
 bool builder_build(Cli *c, Diags *d, const BuildOptions *o, Workdir *w, const castnet_interface *const *models, size_t n);
 
+/* The command that compiles the model's steps into an object, `extra` (or NULL) behind the target's flags; and running such a
+ * command: false after E0005 or E0006. */
+const char *const *builder_compile_only(Cli *c, const BuildOptions *o, Workdir *w, const castnet_interface *m, const char *extra, const char *object);
+bool builder_run_compiler(Diags *d, Arena *a, const BuildOptions *o, Workdir *w, Command *cmd);
+
 typedef enum RunOutcome { RUN_DONE, RUN_FAILED, RUN_INTERRUPTED } RunOutcome;
 /* Runs model number k on inputs; RUN_FAILED after E0603. */
 RunOutcome builder_run(Cli *c, Diags *d, const BuildOptions *o, Workdir *w, const char *program, size_t k, const castnet_interface *m,

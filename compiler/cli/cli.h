@@ -14,7 +14,7 @@ typedef enum CommandId {
 } CommandId;
 
 #define ON(word) (1u << CMD_##word)
-#define MODEL_COMMANDS (ON(compile) | ON(check) | ON(run) | ON(bench))
+#define MODEL_COMMANDS (ON(compile) | ON(check) | ON(run) | ON(bench) | ON(inspect))
 #define ALL_COMMANDS (~0u)
 
 typedef enum OptionId {

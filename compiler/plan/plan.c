@@ -9,21 +9,25 @@ enum { UNBOUNDED = INT32_MAX, TYPICAL = 64, STEPS_HARD = 100000000 };
 static const int64_t LARGEST = INT64_C(1) << 36; /* bytes that any one tensor may certainly take */
 
 /* ---- lifetimes ---------------------------------------------------------------------------------------------------------------- */
-static void touch(Planner *l, uint32_t tensor, int64_t step) {
+static void touch(const Program *p, Life *lives, uint32_t tensor, int64_t step) {
   if (tensor == NO_TENSOR) return;
-  Life *life = &l->life[l->p->tensors.data[tensor].buffer];
+  Life *life = &lives[p->tensors.data[tensor].buffer];
   if (life->first == NEVER) life->first = step;
   life->last = step;
 }
 
-static void find_lives(Planner *l) {
-  for (size_t i = 0; i < l->p->buffers.n; i++) l->life[i] = (Life){NEVER, NEVER};
-  for (size_t i = 0; i < l->p->main.steps.n; i++) {
-    const Step *s = &l->p->main.steps.data[i];
-    for (uint32_t k = 0; k < s->n_in; k++) touch(l, s->in[k], (int64_t)i);
-    for (uint32_t k = 0; k < s->n_out; k++) touch(l, s->out[k], (int64_t)i);
-    touch(l, s->scratch, (int64_t)i);
+void plan_lives(const Program *p, Life *ret) {
+  for (size_t i = 0; i < p->buffers.n; i++) ret[i] = (Life){NEVER, NEVER};
+  for (size_t i = 0; i < p->main.steps.n; i++) {
+    const Step *s = &p->main.steps.data[i];
+    for (uint32_t k = 0; k < s->n_in; k++) touch(p, ret, s->in[k], (int64_t)i);
+    for (uint32_t k = 0; k < s->n_out; k++) touch(p, ret, s->out[k], (int64_t)i);
+    touch(p, ret, s->scratch, (int64_t)i);
   }
+}
+
+static void find_lives(Planner *l) {
+  plan_lives(l->p, l->life);
   for (size_t i = 0; i < l->p->buffers.n; i++) /* the caller reads them after the call */
     if (l->owned[i] && l->life[i].first != NEVER) l->life[i].last = (int64_t)l->p->main.steps.n;
 }

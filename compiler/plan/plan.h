@@ -13,4 +13,9 @@ typedef struct PlanOptions {
 /* Fills buffers' offsets and alias_of, arena_bytes, regions, peak, lower_bound. False after a diagnostic (E0501: too large). */
 bool plan_program(Program *p, Diags *d, const PlanOptions *opt);
 
+enum { NEVER = -1 };
+typedef struct Life { int64_t first, last; } Life; /* steps: written, last used; first NEVER: not used */
+/* The steps' own uses, by buffer. */
+void plan_lives(const Program *p, Life *ret);
+
 #endif

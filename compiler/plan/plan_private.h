@@ -4,9 +4,8 @@
 
 #include "plan/plan.h"
 
-enum { ALIGN = 64, NEVER = -1 };
+enum { ALIGN = 64 };
 
-typedef struct Life { int64_t first, last; } Life; /* steps: written, last read; first NEVER: not used */
 
 typedef struct Planner {
   Arena *a;

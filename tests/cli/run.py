@@ -85,7 +85,7 @@ def test_usage(b):
     b.fails(2, "needs a value", "compile", "m.onnx", "-o")
     b.fails(2, "takes one model", "compile", "m.onnx", "m.onnx", "-o", "out")
     b.fails(2, "known: c99", "compile", "m.onnx", "-o", "out", "--target", "z80")
-    b.fails(2, "auto, c, asm, bin", "compile", "m.onnx", "-o", "out", "--weights", "gzip")
+    b.fails(2, "auto, c, asm, embed, bin", "compile", "m.onnx", "-o", "out", "--weights", "gzip")
     b.fails(2, "E0001", "compile", "m.onnx", "-o", "out", "--dim", "n")
     b.fails(2, "known: model, graph", "compile", "m.onnx", "--dump", "soup")
     b.fails(2, "E0001", "explain", "E9999")
@@ -93,7 +93,7 @@ def test_usage(b):
 
 
 def test_help(b):
-    for command in ("compile", "check", "run", "bench", "ops", "targets", "explain", "help"):
+    for command in ("compile", "check", "run", "bench", "inspect", "ops", "targets", "explain", "help"):
         by_word, by_option = b.good("help", command).out, b.good(command, "--help").out
         expect(by_word == by_option and by_word.startswith(f"usage: castnet {command}"), f"help of {command}")
     expect(b.good("--version").out.startswith("castnet "), "version")
@@ -220,6 +220,22 @@ def test_bench(b):
     expect(figures["steps"] and all(s["us"] >= 0 and s["bytes"] > 0 for s in figures["steps"]), str(figures["steps"]))
     b.good("bench", "m.onnx", "--no-run", "--keep", "kept", "--cc", b.cc)
     expect((b.folder / "kept" / "castnet_check").exists() and (b.folder / "kept" / "inputs").exists(), "nothing is kept")
+
+
+def test_inspect(b):
+    b.fails(2, "one model", "inspect")
+    told = b.good("inspect", "m.onnx", "--cc", b.cc, "--html", "one.html").out
+    expect("parameters" in told and "workspace" in told and "flash" in told, told)
+    b.good("inspect", "m.onnx", "--cc", b.cc, "--html", "two.html")
+    page = (b.folder / "one.html").read_bytes()
+    expect(page == (b.folder / "two.html").read_bytes(), "the page differs from run to run")
+    expect(b"http" not in page.replace(b"http://www.w3.org/2000/svg", b""), "the page takes something from elsewhere")
+    figures = json.loads(b.good("inspect", "m.onnx", "--json", "--cc", "gcc").out)
+    expect(figures["schema"] == "castnet-inspect-1" and figures["code"] > 0 and figures["stack"] > 0, str(figures))
+    figures = json.loads(b.good("inspect", "m.onnx", "--json", "--no-run").out)
+    expect(figures["compiler"] is None and figures["code"] is None and figures["steps"], str(figures))
+    b.fails(4, "E0005", "inspect", "m.onnx", "--cc", "no-such-compiler")
+    b.fails(4, "E0003", "inspect", "m.onnx", "--no-run", "--html", "no/such/folder/x.html")
 
 
 def test_custom_operator(b):
