@@ -279,7 +279,7 @@ bool emit_conv(EmitCtx *c, const Step *s) {
   const bool packed = v->depthwise || v->w_packed;
   Registers r = find_registers(c, &v->epilogue, y, 1, s->in[2] != NO_TENSOR);
   const TileAxes axes = {.rows = 1, .columns = 2, .group_rows = attr->group > 1 ? m : NULL};
-  const TileFunction tile = emit_tile(c, s, &v->epilogue, r.done, &axes);
+  const TileFunction tile = emit_tile(c, s, s->out[0], &v->epilogue, r.done, &axes);
   emit_tile_context(&k, &tile);
   const char *scratch = packed ? "scratch" : print_conv_pack(&k, v, groups, m, w.kernel, weights);
   kernel_args(&k, v->depthwise ? "cn_depthwise_f32_args" : "cn_conv_f32_args", true);
@@ -385,7 +385,7 @@ bool emit_contract(EmitCtx *c, const Step *s) {
   if (plain) r = find_registers(c, &g->epilogue, y, last_axis(y), false);
   else if (g->epilogue.expr.n) while (g->epilogue.expr.nodes[r.done].kind != EXPR_INPUT || g->epilogue.expr.nodes[r.done].operand != 0) r.done++;
   const TileAxes axes = {.rows = g->n_batch, .columns = column_axes(y, g), .batched = true};
-  const TileFunction tile = emit_tile(c, s, &g->epilogue, r.done, &axes);
+  const TileFunction tile = emit_tile(c, s, s->out[0], &g->epilogue, r.done, &axes);
   emit_tile_context(&k, &tile);
   bool b_moves = kernel_batched(g->b_batch, g->n_batch);
   if (!g->b_packed && !b_moves) print_pack(&k, g, b, 2);

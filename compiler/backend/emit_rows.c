@@ -1,5 +1,5 @@
-/* Kernels over rows: softmax, normalisation. */
-#include "backend/emit_kernel.h"
+/* Kernels over rows: softmax, normalisation, attention. */
+#include "backend/emit_tile.h"
 
 bool emit_softmax(EmitCtx *c, const Step *s) {
   const SoftmaxStep *v = s->attr;
@@ -36,6 +36,68 @@ bool emit_norm(EmitCtx *c, const Step *s) {
   if (v->kind == NORM_RMS) kernel_arg(&k, ".rms = 1");
   kernel_args_end(&k);
   sb_puts(&k.body, "  cn_norm_f32(&a, 0, cn_norm_f32_tasks(&a));\n");
+  kernel_finish(&k);
+  return true;
+}
+
+static Str stride_text(KernelPrinter *k, const Dim *const *strides, uint32_t n) {
+  StrBuf b = sb_new(k->c->arena);
+  for (uint32_t i = 0; i < n; i++) {
+    if (dim_is(strides[i], 0)) continue;
+    emit_symbols_add(k->c, &k->symbols, strides[i]);
+    sb_printf(&b, " + i%u * ", i);
+    emit_dim(k->c, &b, strides[i]);
+  }
+  return sb_view(&b);
+}
+
+static void print_batches(KernelPrinter *k, const AttentionStep *v, const Str *names, const TileFunction *tile) {
+  const ContractStep *s = &v->scores, *o = &v->sum;
+  const char *const fields[] = {"q", "k", "v", "out"};
+  const Dim *const *const strides[] = {s->a_batch, s->b_batch, o->b_batch, o->c_batch};
+  unsigned indent = 2;
+  for (uint32_t i = 0; i < s->n_batch; i++, indent += 2) {
+    emit_symbols_add(k->c, &k->symbols, s->batch[i]);
+    sb_printf(&k->body, "%*sfor (int64_t i%u = 0; i%u < ", (int)indent, "", i, i);
+    emit_dim(k->c, &k->body, s->batch[i]);
+    sb_printf(&k->body, "; i%u++) {\n", i);
+  }
+  for (int f = 0; f < 4; f++) {
+    Str at = stride_text(k, strides[f], s->n_batch);
+    if (at.len) sb_printf(&k->body, "%*sa.%s = %s%.*s;\n", (int)indent, "", fields[f], names[f].ptr, STR_ARG(at));
+  }
+  emit_tile_move(k, tile, s->n_batch, indent);
+  sb_printf(&k->body, "%*scn_attention_f32(&a, scratch);\n", (int)indent, "");
+  while (indent > 2) sb_printf(&k->body, "%*s}\n", (int)(indent -= 2), "");
+}
+
+bool emit_attention(EmitCtx *c, const Step *s) {
+  const AttentionStep *v = s->attr;
+  const Epilogue *e = &v->scores.epilogue;
+  KernelPrinter k = kernel_printer(c, s);
+  uint32_t raw = 0;
+  while (raw < e->expr.n && !(e->expr.nodes[raw].kind == EXPR_INPUT && e->expr.nodes[raw].operand == 0)) raw++;
+  const TileAxes axes = {.rows = v->scores.n_batch, .columns = v->scores.n_batch + 1, .batched = true};
+  const TileFunction tile = emit_tile(c, s, v->shape, e, raw, &axes);
+  const Str names[] = {emit_param(&k.params, s->in[0]), emit_param(&k.params, s->in[1]), emit_param(&k.params, s->in[2]), STR("y")};
+  emit_tile_context(&k, &tile);
+  kernel_args(&k, "cn_attention_f32_args", v->scores.n_batch == 0);
+  kernel_arg_size(&k, "queries", v->scores.m);
+  kernel_arg_size(&k, "keys", v->scores.n);
+  kernel_arg_size(&k, "depth", v->scores.k);
+  kernel_arg_size(&k, "width", v->sum.n);
+  kernel_arg(&k, ".q = %s, .k = %s, .v = %s", names[0].ptr, names[1].ptr, names[2].ptr);
+  kernel_arg_size(&k, "q_rs", v->scores.a_m);
+  kernel_arg_size(&k, "q_ks", v->scores.a_k);
+  kernel_arg_size(&k, "k_ds", v->scores.b_k);
+  kernel_arg_size(&k, "k_ts", v->scores.b_n);
+  kernel_arg_size(&k, "v_ts", v->sum.b_k);
+  kernel_arg_size(&k, "v_es", v->sum.b_n);
+  kernel_arg(&k, ".out = y");
+  kernel_arg_size(&k, "ldo", v->sum.c_m);
+  emit_tile_args(&k, &tile);
+  kernel_args_end(&k);
+  print_batches(&k, v, names, &tile);
   kernel_finish(&k);
   return true;
 }

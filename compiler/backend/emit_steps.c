@@ -4,7 +4,7 @@
 
 bool (*const c_steps[STEP_COUNT])(EmitCtx *c, const Step *s) = {
     [STEP_NEST] = emit_nest, [STEP_CONTRACT] = emit_contract, [STEP_CONV] = emit_conv,
-    [STEP_POOL] = emit_pool, [STEP_SOFTMAX] = emit_softmax, [STEP_NORM] = emit_norm,
+    [STEP_POOL] = emit_pool, [STEP_SOFTMAX] = emit_softmax, [STEP_NORM] = emit_norm, [STEP_ATTENTION] = emit_attention,
           [STEP_EXTERN] = emit_extern,     [STEP_SYMBOLS] = emit_symbols,     [STEP_RECURRENT] = emit_recurrent,
 };
 

@@ -10,6 +10,7 @@ bool emit_conv(EmitCtx *c, const Step *s);
 bool emit_pool(EmitCtx *c, const Step *s);
 bool emit_softmax(EmitCtx *c, const Step *s);
 bool emit_norm(EmitCtx *c, const Step *s);
+bool emit_attention(EmitCtx *c, const Step *s);
 bool emit_extern(EmitCtx *c, const Step *s);
 bool emit_symbols(EmitCtx *c, const Step *s);
 

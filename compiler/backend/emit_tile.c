@@ -88,9 +88,8 @@ static Expr rest_of(Arena *a, const Epilogue *e, uint32_t done, DType t, bool *l
   return r;
 }
 
-static bool place_operands(TilePrinter *p, const Step *s, uint32_t done, const TileAxes *t) {
+static bool place_operands(TilePrinter *p, const PTensor *out, uint32_t done, const TileAxes *t) {
   Arena *a = p->c->arena;
-  const PTensor *out = &p->c->program->tensors.data[s->out[0]];
   const uint32_t n = p->e->n_loads + 1;
   bool *live = NEW_ARRAY(a, bool, p->e->expr.n);
   p->expr = rest_of(a, p->e, done, out->dtype, live);
@@ -155,12 +154,12 @@ static void print_body(TilePrinter *p, StrBuf *b) {
   sb_printf(b, "      y[j] = %.*s;\n    }\n  }\n", STR_ARG(expr_print_result(&rest)));
 }
 
-TileFunction emit_tile(EmitCtx *c, const Step *s, const Epilogue *e, uint32_t done, const TileAxes *axes) {
+TileFunction emit_tile(EmitCtx *c, const Step *s, uint32_t out_tensor, const Epilogue *e, uint32_t done, const TileAxes *axes) {
   TileFunction none = {0};
   TilePrinter p = {.c = c, .e = e};
-  const PTensor *out = &c->program->tensors.data[s->out[0]];
+  const PTensor *out = &c->program->tensors.data[out_tensor];
   if (!e->expr.n || done + 1 == e->expr.n || out->dtype != DT_f32) return none;
-  if (axes->columns > out->rank || !place_operands(&p, s, done, axes)) return none;
+  if (axes->columns > out->rank || !place_operands(&p, out, done, axes)) return none;
   StrBuf b = sb_new(c->arena);
   sb_puts(&b, "(void *ctx, float *tile, size_t ld, size_t index, size_t m0, size_t m, size_t n0, size_t n) {\n");
   if (p.n_operands) sb_puts(&b, "  const void *const *x = ctx;\n");

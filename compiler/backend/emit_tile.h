@@ -19,8 +19,8 @@ typedef struct TileFunction {
   uint32_t n_operands;
 } TileFunction;
 
-/* The function for what follows node `done` of the epilogue, which is the value so far. */
-TileFunction emit_tile(EmitCtx *c, const Step *s, const Epilogue *e, uint32_t done, const TileAxes *axes);
+/* The function for what follows node `done` of the epilogue, which is the value so far; out: the tensor whose tiles they are. */
+TileFunction emit_tile(EmitCtx *c, const Step *s, uint32_t out, const Epilogue *e, uint32_t done, const TileAxes *axes);
 /* In the arguments' epilogue: the function and its context; ahead of the arguments, the context itself. */
 void emit_tile_context(KernelPrinter *k, const TileFunction *t);
 void emit_tile_args(KernelPrinter *k, const TileFunction *t);

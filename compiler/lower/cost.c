@@ -31,6 +31,10 @@ static const Dim *recurrent_macs(const Program *p, const Step *step) {
 StepCost step_cost(const Program *p, const Step *s) {
   StepCost cost = {p->dims->zero, p->dims->zero};
   if (s->kind == STEP_CONTRACT) cost.macs = contract_macs(p, s->attr);
+  if (s->kind == STEP_ATTENTION) {
+    const AttentionStep *a = s->attr;
+    cost.macs = dim_add(p->dims, contract_macs(p, &a->scores), contract_macs(p, &a->sum));
+  }
   if (s->kind == STEP_CONV) cost.macs = conv_macs(p, s);
   if (s->kind == STEP_RECURRENT) cost.macs = recurrent_macs(p, s);
   for (uint32_t i = 0; i < s->n_in; i++)

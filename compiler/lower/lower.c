@@ -241,5 +241,6 @@ Program *lower_graph(Arena *a, Ir *ir, const LowerOptions *opt) {
       if (n->out[k] && l.slots[n->out[k]->id].virt) lower_materialise(&l, n->out[k], n->src);
   }
   lower_outputs(&l, ir->main);
+  if (opt->fuse && !l.failed) lower_fuse_attention(&l);
   return l.failed || !lower_check_symbols(&l) ? NULL : p;
 }

@@ -123,6 +123,13 @@ typedef struct ContractStep {
   Epilogue epilogue;
 } ContractStep;
 
+/* softmax(q k) v: in[0] q and in[1] k as operands of `scores`, in[2] v as the second of `sum`, then what the scores' epilogue loads.
+ * shape: a tensor of the scores' shape, never stored. */
+typedef struct AttentionStep {
+  ContractStep scores, sum;
+  uint32_t shape;
+} AttentionStep;
+
 /* in[0] x, in[1] w, in[2] bias or NO_TENSOR, in[3], in[4] zero points or NO_TENSOR. */
 typedef struct ConvStep {
   ConvAttr attr;

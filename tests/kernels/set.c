@@ -237,6 +237,7 @@ const KernelSet SET = {
     .softmax_f32 = cn_softmax_f32,
     .norm_f32_tasks = norm_f32_tasks,
     .norm_f32 = cn_norm_f32,
+    .attention_f32 = cn_attention_f32,
     .layer_selftest = layer_selftest,
     .peak_f32 = cn_peak_f32,
 };

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT-0 */
+/* softmax(f(Q K^T)) V of one head, f32, without ever holding all of the scores: keys pass by in tiles, and what is summed so
+ * far is scaled anew where a greater score turns up (Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018;
+ * Dao et al., "FlashAttention", 2022). Needs a SIMD layer included before. */
+#ifndef CN_KERNELS_ATTENTION_F32_H
+#define CN_KERNELS_ATTENTION_F32_H
+
+#include "kernels/attention.h"
+#include "kernels/gemm_f32.h"
+#include "kernels/pack.h"
+#include "kernels/rows_f32.h"
+
+/* tile, or NULL: what is done to the scores (scale, mask), as in cn_epilogue_f32: rows are queries, columns keys. out must not
+ * overlap the operands. */
+typedef struct cn_attention_f32_args {
+  size_t queries, keys, depth, width; /* width: of V and of the result */
+  const float *q, *k, *v;
+  size_t q_rs, q_ks; /* element (query, d) of Q at q[query * q_rs + d * q_ks] */
+  size_t k_ds, k_ts; /* element (d, key) of K at k[d * k_ds + key * k_ts] */
+  size_t v_ts, v_es; /* element (key, e) of V at v[key * v_ts + e * v_es] */
+  float *out;        /* [queries][ldo] */
+  size_t ldo;
+  void (*tile)(void *ctx, float *tile, size_t ld, size_t index, size_t m0, size_t m, size_t n0, size_t n);
+  void *ctx;
+} cn_attention_f32_args;
+
+/* Floats of scratch: K and V packed, a tile of scores, two numbers a query. */
+CN_INLINE size_t cn_attention_f32_scratch(size_t keys, size_t depth, size_t width, size_t nr) {
+  return cn_round_up(keys, nr) * depth + keys * cn_round_up(width, nr) + CN_ATTENTION_QUERIES * (CN_ATTENTION_KEYS + 2);
+}
+
+CN_KERNEL void cn_row_scale_f32(float *x, float by, size_t n) {
+  for (size_t i = 0; i < n; i += CN_VF32_LANES)
+    cn_vf32_store_n(x + i, cn_vf32_mul(cn_vf32_load_n(x + i, n - i), cn_vf32_set1(by)), n - i);
+}
+
+/* One query and n more keys: scores become e^(score - most); out and sum, of the keys before, are scaled to the new maximum.
+ * While all scores are minus infinity nothing has been summed. */
+CN_KERNEL void cn_attention_row_f32(float *scores, size_t n, float *out, size_t width, float *most, float *sum) {
+  const float old = *most, here = cn_row_max_f32(scores, n), now = old != old || old > here ? old : here;
+  const float about = now == cn_least_f32() ? 0.0f : now, by = cn_exp_f32(old - about);
+  if (!(old == now)) {
+    *sum *= by;
+    cn_row_scale_f32(out, by, width);
+  }
+  *sum += cn_row_exp_f32(scores, scores, about, n);
+  *most = now;
+}
+
+/* Keys t0 .. t0 + n for m queries from q0. */
+CN_KERNEL void cn_attention_tile_f32(const cn_attention_f32_args *a, const float *k, const float *v, size_t q0, size_t m, size_t t0,
+                                     size_t n, float *scores, float *most, float *sum) {
+  float *out = a->out + q0 * a->ldo;
+  const cn_gemm_f32_args s = {.m = m, .n = n, .k = a->depth, .a = a->q + q0 * a->q_rs, .a_rs = a->q_rs, .a_ks = a->q_ks,
+                              .b = k + t0 * a->depth, .c = scores, .ldc = CN_ATTENTION_KEYS};
+  const cn_gemm_f32_args o = {.m = m, .n = a->width, .k = n, .a = scores, .a_rs = CN_ATTENTION_KEYS, .a_ks = 1,
+                              .b = v + t0 * cn_round_up(a->width, CN_GEMM_F32_NR), .c = out, .ldc = a->ldo,
+                              .ep = {.flags = CN_EP_RESIDUAL, .residual = out}};
+  cn_gemm_f32(&s, 0, cn_gemm_f32_tasks(&s));
+  if (a->tile) a->tile(a->ctx, scores, CN_ATTENTION_KEYS, 0, q0, m, t0, n);
+  for (size_t i = 0; i < m; i++)
+    cn_attention_row_f32(scores + i * CN_ATTENTION_KEYS, n, out + i * a->ldo, a->width, most + i, sum + i);
+  cn_gemm_f32(&o, 0, cn_gemm_f32_tasks(&o));
+}
+
+/* scratch: cn_attention_f32_scratch(keys, depth, width, CN_GEMM_F32_NR) floats. No keys: zeros. */
+CN_DRIVER void cn_attention_f32(const cn_attention_f32_args *a, float *scratch) {
+  const size_t nr = CN_GEMM_F32_NR, wide = cn_round_up(a->width, nr);
+  float *k = scratch, *v = k + cn_round_up(a->keys, nr) * a->depth, *scores = v + a->keys * wide;
+  float *most = scores + CN_ATTENTION_QUERIES * CN_ATTENTION_KEYS, *sum = most + CN_ATTENTION_QUERIES;
+  cn_pack_b_f32(a->k, a->k_ds, a->k_ts, a->depth, a->keys, nr, k);
+  for (size_t t = 0; t < a->keys; t += CN_ATTENTION_KEYS)
+    cn_pack_b_f32(a->v + t * a->v_ts, a->v_ts, a->v_es, cn_min(CN_ATTENTION_KEYS, a->keys - t), a->width, nr, v + t * wide);
+  for (size_t q0 = 0; q0 < a->queries; q0 += CN_ATTENTION_QUERIES) {
+    const size_t m = cn_min(CN_ATTENTION_QUERIES, a->queries - q0);
+    for (size_t i = 0; i < m; i++) {
+      most[i] = cn_least_f32();
+      sum[i] = 0.0f;
+      memset(a->out + (q0 + i) * a->ldo, 0, a->width * sizeof(float));
+    }
+    for (size_t t = 0; t < a->keys; t += CN_ATTENTION_KEYS)
+      cn_attention_tile_f32(a, k, v, q0, m, t, cn_min(CN_ATTENTION_KEYS, a->keys - t), scores, most, sum);
+    for (size_t i = 0; i < m && a->keys; i++) cn_row_div_f32(a->out + (q0 + i) * a->ldo, a->out + (q0 + i) * a->ldo, sum[i], a->width);
+  }
+}
+
+#endif
