@@ -1,5 +1,22 @@
 #include "ir/quant.h"
 
+#include "ir/build_priv.h"
+
+/* The node stays a node where its operands are small constants too (build_expr would work them out), so that passes see levels of
+ * weights. A single element, which other operators may want to know, is worked out. */
+static Value *emit(Builder *b, Expr e, Value *const *in, size_t n) {
+  const Dim *d[MAX_RANK], *count;
+  uint32_t rank = 0;
+  Type t;
+  count = type_count(b->ir, &in[0]->type);
+  if (dim_is(count, 1) || !in[0]->data) return build_expr(b, e, in, n, -1, NULL);
+  Value **v = arena_dup(b->ir->arena, in, n * sizeof *in);
+  if (!build_broadcast(b, v, n, &rank, d) || !build_type(b, expr_type(&e), rank, d, &t)) return NULL;
+  PointwiseAttr *attr = NEW(b->ir->arena, PointwiseAttr);
+  attr->expr = expr_ordered(b->ir->arena, &e);
+  return build_emit(b, OP_POINTWISE, v, n, t, attr);
+}
+
 /* Operand 0 x, then zero (s32) if there is one, then scale. */
 static Expr dequantise_expr(Arena *a, DType x, bool has_zero) {
   Expr e = {0};
@@ -18,7 +35,7 @@ Value *build_dequantise(Builder *b, Value *x, Value *scale, Value *zero) {
   in[n++] = scale;
   for (size_t k = 0; k < n; k++)
     if (!in[k]) return NULL;
-  return build_expr(b, dequantise_expr(b->ir->arena, x->type.dtype, zero != NULL), in, n, -1, NULL);
+  return emit(b, dequantise_expr(b->ir->arena, x->type.dtype, zero != NULL), in, n);
 }
 
 /* Operand 0 x, then scale and zero (f32) as there are. */
