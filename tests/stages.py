@@ -127,7 +127,7 @@ STAGES = [
           ["{python} tests/cuda/run.py --castnet {plain}",
            "{python} tests/cuda/compile.py --castnet {plain} --filter mnist_cntk --filter micro_kws_qop --filter magika_v3_3",
            f"{CUDA_MODELS} --filter m*", f"{CUDA_CASES} --every 60 --timeout 600"],
-          ["{python} tests/cuda/run.py --castnet {plain}", "{python} tests/cuda/compile.py --castnet {plain}", CUDA_MODELS, f"{CUDA_CASES} --every 8 --timeout 900"]),
+          ["{python} tests/cuda/run.py --castnet {plain}", "{python} tests/cuda/compile.py --castnet {plain}", CUDA_MODELS, f"{CUDA_CASES} --every 10 --timeout 900"]),
     Stage("hostile", "hostile and odd files: verdicts, memory, time",
           [hostile("plain")]),
     Stage("sanitize", "a shard of the suite and of the hostile files under ASan and UBSan",
