@@ -115,7 +115,7 @@ STAGES = [
           ["{python} tests/models/run.py --castnet {plain} --results {work}/models.json"],
           [f"{{python}} tests/models/run.py --castnet {{plain}} --cc {cc}" for cc in ("gcc", "clang")]),
     Stage("machines", "other machines under qemu: AArch64 and big-endian s390x",
-          [cross_conformance(target, "--every 24") for target in CROSS] +
+          [cross_conformance(target, "--every 24 --timeout 300") for target in CROSS] +
           [cross_models(target, CROSS_MODELS[:6]) for target in CROSS],
           [cross_conformance(target, "--timeout 1800") for target in CROSS] +
           [cross_models(target, CROSS_MODELS) for target in CROSS]),
