@@ -83,9 +83,12 @@ static bool fuse(Builder *b, const Node *n, Value **ret, void *user) {
 
 bool pass_fuse(Ir *ir) {
   for (int round = 0; round < 4; round++) { /* scale, then shift, each behind the convolution that the last round made */
-    Fuse f = {NEW_ARRAY(ir->arena, uint32_t, ir->n_values), ir->n_values};
+    Arena *scratch = arena_new(arena_door(ir->arena), 0);
+    Fuse f = {NEW_ARRAY(scratch, uint32_t, ir->n_values), ir->n_values};
     pass_count_uses(ir->main, f.uses);
-    if (!pass_rewrite(ir, fuse, &f)) break;
+    const bool changed = pass_rewrite(ir, fuse, &f);
+    arena_free(scratch);
+    if (!changed) break;
     (void)pass_fold(ir);
     (void)pass_simplify(ir);
   }

@@ -46,8 +46,10 @@ static void rewrite_graph(Rewriter *r, Graph *g) {
 
 bool pass_rewrite(Ir *ir, RewriteFn f, void *user) {
   Rewriter r = {.ir = ir, .f = f, .user = user, .n_values = ir->n_values};
-  r.now = NEW_ARRAY(ir->arena, Value *, ir->n_values);
+  Arena *scratch = arena_new(arena_door(ir->arena), 0); /* of every pass: together they would be much */
+  r.now = NEW_ARRAY(scratch, Value *, ir->n_values);
   rewrite_graph(&r, ir->main);
+  arena_free(scratch);
   return r.changed;
 }
 
