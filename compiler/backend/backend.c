@@ -90,7 +90,7 @@ static void find_undecided(void *user, Str word) {
   const Dim *symbol = map_get(u->locals, word);
   if (!symbol || u->c->decided[symbol->symbol.index]) return;
   u->c->decided[symbol->symbol.index] = u->found = true;
-  diag_add(u->c->diags, DIAG_E0306, (DiagPlace){0}, "no step decides the size %s", diag_quote(u->c->diags, symbol->symbol.name));
+  diag_add(u->c->diags, DIAG_E0901, (DiagPlace){0}, "no step decides the size %s", diag_quote(u->c->diags, symbol->symbol.name));
 }
 
 /* Every size that the calls name must come from somewhere. */

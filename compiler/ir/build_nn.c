@@ -69,12 +69,16 @@ Value *build_conv(Builder *b, Value *x, Value *w, Value *bias, Value *x_zero, Va
 
 /* ---- pooling ---- */
 /* Windows on one axis. With ceil, the last one may hang over the padded end, but must start before the end of the input
- * and its padding at the beginning (ONNX MaxPool, as PyTorch). */
+ * and its padding at the beginning (ONNX MaxPool, as PyTorch). NULL after a diagnostic. */
 static const Dim *pool_windows(Builder *b, const Dim *in, const PoolAttr *a, uint32_t i, bool ceil_mode) {
   DimCtx *c = b->ir->dims;
   const Dim *stride = bd_const(b, a->stride[i]), *from_lo = dim_add(c, in, a->pad_lo[i]);
   const Dim *room =
       dim_sub(c, dim_add(c, from_lo, a->pad_hi[i]), window_span(c, bd_const(b, a->kernel[i]), a->dilation[i]));
+  if (!ceil_mode && room->hi < 0) {
+    build_error(b, DIAG_E0402, "a window of %lld is larger than its padded input on spatial axis %u", (long long)a->kernel[i], i);
+    return NULL;
+  }
   if (!ceil_mode) return dim_addc(c, dim_floordiv(c, room, stride), 1);
   const Dim *last_start = dim_floordiv(c, dim_addc(c, from_lo, -1), stride);
   return dim_addc(c, dim_min(c, dim_ceildiv(c, room, stride), last_start), 1);
@@ -91,7 +95,8 @@ Value *build_pool(Builder *b, Value *x, PoolAttr attr, bool ceil_mode, Value **r
   const Dim *dims[MAX_RANK];
   const uint32_t first = x->type.rank - attr.n_spatial;
   memcpy(dims, x->type.dims, x->type.rank * sizeof *dims);
-  for (uint32_t i = 0; i < attr.n_spatial; i++) dims[first + i] = pool_windows(b, dims[first + i], &attr, i, ceil_mode);
+  for (uint32_t i = 0; i < attr.n_spatial; i++)
+    if (!(dims[first + i] = pool_windows(b, dims[first + i], &attr, i, ceil_mode))) return NULL;
   Type t[2];
   if (!build_type(b, x->type.dtype, x->type.rank, dims, &t[0]) || !build_type(b, DT_s64, x->type.rank, dims, &t[1]))
     return NULL;

@@ -84,6 +84,20 @@ bool import_gather_elements(OpContext *c) {
 
 /* Tuples: data axis first + t is element t of the last axis of the indices; `rank` coordinates, the first q - 1 of them
  * the tuple's. */
+/* E0403 for a constant tuple of k indices, one of which is outside of its axis, the first of them `first`. */
+static bool tuples_in_range(OpContext *c, size_t operand, uint32_t first, uint32_t k) {
+  const int64_t *v;
+  size_t n;
+  if (!build_const_ints(&c->b, op_in(c, operand), &v, &n)) return true;
+  for (size_t i = 0; i < n; i++) {
+    const uint32_t axis = first + (uint32_t)(i % k);
+    int64_t limit;
+    if (dim_is_const(op_dim(c, 0, axis), &limit) && (v[i] < -limit || v[i] >= limit))
+      return op_fail(c, DIAG_E0403, "index %lld is out of range for axis %u of shape %s", (long long)v[i], axis, op_shape(c, 0));
+  }
+  return true;
+}
+
 static void tuple_axes(Builder *b, const Value *index, uint32_t operand, uint32_t first, uint32_t k, uint32_t data_rank,
                        uint32_t rank, GatherAxis *axes) {
   const uint32_t q = index->type.rank;
@@ -124,7 +138,7 @@ bool import_gather_nd(OpContext *c) {
   if (batch < 0 || batch >= (int64_t)x->type.rank || batch >= (int64_t)q)
     return op_fail(c, DIAG_E0304, "attribute 'batch_dims' is %lld", (long long)batch);
   const uint32_t first = (uint32_t)batch;
-  if (!tuple_length(c, 1, x->type.rank - first, &k)) return false;
+  if (!tuple_length(c, 1, x->type.rank - first, &k) || !tuples_in_range(c, 1, first, k)) return false;
   const uint32_t rank = q - 1 + x->type.rank - first - k;
   if (rank > MAX_RANK) return op_unsupported(c, "a result of rank %u (at most %d)", rank, MAX_RANK);
   const Dim *dims[MAX_RANK];
@@ -179,7 +193,7 @@ bool import_scatter_nd(OpContext *c) {
   uint32_t k;
   ScatterKind kind;
   GatherAxis axes[MAX_RANK];
-  if (!scatter_kind(c, &kind) || !tuple_length(c, 1, x->type.rank, &k)) return false;
+  if (!scatter_kind(c, &kind) || !tuple_length(c, 1, x->type.rank, &k) || !tuples_in_range(c, 1, 0, k)) return false;
   const uint32_t rank = q - 1 + x->type.rank - k;
   bool fits = updates->type.rank == rank;
   for (uint32_t o = 0; fits && o < rank; o++)

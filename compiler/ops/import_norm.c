@@ -113,17 +113,24 @@ static bool layer_statistics(OpContext *c, Value *x, uint32_t axis, float epsilo
   return !op_wants(c, inv_out) || op_give(c, inv_out, build_fn2(b, SC_div, op_scalar_like(c, var, 1), root));
 }
 
+/* The type of the statistics: castnet computes them in float32 or wider whatever it says, but it has to be a float. */
+static bool stash_type_fits(OpContext *c) {
+  const int64_t type = op_int(c, "stash_type", 1);
+  if (dtype_is_float(dtype_from_onnx(type))) return true;
+  return op_fail(c, DIAG_E0304, "attribute 'stash_type' is %lld", (long long)type);
+}
+
 bool import_layer_norm(OpContext *c) {
   uint32_t axis;
   const float epsilon = op_float(c, "epsilon", 1e-5f);
-  if (!op_axis_attr(c, "axis", -1, op_rank(c, 0), &axis) || !layer_statistics(c, op_in(c, 0), axis, epsilon, 1, 2))
+  if (!stash_type_fits(c) || !op_axis_attr(c, "axis", -1, op_rank(c, 0), &axis) || !layer_statistics(c, op_in(c, 0), axis, epsilon, 1, 2))
     return false;
   return op_give(c, 0, build_norm(&c->b, NORM_LAYER, op_in(c, 0), op_in(c, 1), op_in(c, 2), axis, epsilon));
 }
 
 bool import_rms_norm(OpContext *c) {
   uint32_t axis;
-  if (!op_axis_attr(c, "axis", -1, op_rank(c, 0), &axis)) return false;
+  if (!stash_type_fits(c) || !op_axis_attr(c, "axis", -1, op_rank(c, 0), &axis)) return false;
   return op_give(c, 0,
                  build_norm(&c->b, NORM_RMS, op_in(c, 0), op_in(c, 1), NULL, axis, op_float(c, "epsilon", 1e-5f)));
 }

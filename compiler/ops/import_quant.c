@@ -12,6 +12,10 @@ static Value *spread(OpContext *c, Value *v, const Value *x, uint32_t axis, int6
   DimCtx *d = op_dims(c);
   if (!v || v->type.rank == 0) return v;
   if (v->type.rank == 1 && dim_is(v->type.dims[0], 1)) return build_squeeze(b, v, 1);
+  if (block <= 0 && v->type.rank > 1) {
+    (void)op_fail(c, DIAG_E0402, "a scale or zero point of shape %s without blocks", build_shape_text(b, v));
+    return NULL;
+  }
   if (block <= 0) return v->type.rank == 1 ? op_along_axis(c, v, x->type.rank, axis) : v;
   if (v->type.rank != x->type.rank) {
     (void)op_fail(c, DIAG_E0402, "the scale's shape %s does not fit the blocks of %s", build_shape_text(b, v),

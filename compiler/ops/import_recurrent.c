@@ -81,7 +81,9 @@ bool import_recurrent(OpContext *c) {
   attr.hidden = op_int(c, "hidden_size", hidden);
   if (attr.hidden < 1 || attr.hidden > INT32_MAX / 8)
     return op_fail(c, DIAG_E0304, "the hidden size is %lld", (long long)attr.hidden);
-  attr.batch_first = op_int(c, "layout", 0) != 0;
+  const int64_t layout = op_int(c, "layout", 0);
+  if (layout != 0 && layout != 1) return op_fail(c, DIAG_E0304, "attribute 'layout' is %lld", (long long)layout);
+  attr.batch_first = layout == 1;
   attr.linear_before_reset = op_int(c, "linear_before_reset", 0) != 0;
   attr.input_forget = op_int(c, "input_forget", 0) != 0;
   attr.clip = op_float(c, "clip", 0);

@@ -236,6 +236,18 @@ static Value *pad_everywhere(OpContext *c, Value *pads, Value *axes, uint32_t ra
   return build_concat(b, sides, 2, 0);
 }
 
+/* A reflection needs as many elements behind the edge as it pads; wrapping, and repeating the edge, one. */
+static bool pad_reaches(OpContext *c, PadMode mode, const Dim *const *lo, const Dim *const *hi) {
+  for (uint32_t i = 0; i < op_rank(c, 0) && mode != PAD_CONSTANT; i++) {
+    const Dim *const most = dim_max(op_dims(c), lo[i], hi[i]), *const n = op_dim(c, 0, i);
+    const Dim *const room = mode == PAD_REFLECT ? dim_addc(op_dims(c), n, -1) : n;
+    const bool pads = dim_le(op_dims(c), most, op_dims(c)->zero) != 1;
+    if (pads && (dim_is(n, 0) || (mode == PAD_REFLECT && dim_le(op_dims(c), most, room) == 0)))
+      return op_fail(c, DIAG_E0402, "axis %u of shape %s has too few elements for the pads", i, op_shape(c, 0));
+  }
+  return true;
+}
+
 bool import_pad(OpContext *c) {
   Builder *b = &c->b;
   const uint32_t rank = op_rank(c, 0);
@@ -259,6 +271,7 @@ bool import_pad(OpContext *c) {
     lo[axis] = pads[k];
     hi[axis] = pads[n_axes + k];
   }
+  if (!pad_reaches(c, mode, lo, hi)) return false;
   Value *value = op_in(c, 2);
   if (c->row->since < 11 && op_has_attr(c, "value"))
     value = op_scalar_like(c, op_in(c, 0), (double)op_float(c, "value", 0));

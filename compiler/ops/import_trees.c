@@ -116,6 +116,19 @@ static bool place_weights(OpContext *c, const Lists *l, const Map *index, int64_
   return true;
 }
 
+/* With one parent a node at most, what no root reaches is in a circle. */
+static bool all_reached(OpContext *c, const Trees *t) {
+  int32_t *stack = NEW_ARRAY(c->b.ir->arena, int32_t, t->n);
+  size_t n = t->n_roots, reached = 0;
+  memcpy(stack, t->roots, n * sizeof *stack);
+  while (n) {
+    const int32_t *node = t->nodes + 4 * (size_t)stack[--n];
+    reached++;
+    for (int side = 1; node[3] >> 1 != TREE_LEAF && side <= 2; side++) stack[n++] = node[side];
+  }
+  return reached == t->n;
+}
+
 /* Every node has one parent or is its tree's first; so no walk returns to a node. */
 static bool link_nodes(OpContext *c, const Lists *l, const Map *index, int64_t n_features, Trees *t) {
   Arena *a = c->b.ir->arena;
@@ -146,7 +159,7 @@ static bool link_nodes(OpContext *c, const Lists *l, const Map *index, int64_t n
   }
   for (size_t i = 0; i < l->n; i++)
     if (!map_has(&seen, (Str){(const char *)&l->tree[i], sizeof l->tree[i]})) return op_fail(c, DIAG_E0304, "tree %lld is a circle", (long long)l->tree[i]);
-  return true;
+  return all_reached(c, t) || op_fail(c, DIAG_E0304, "nodes of a tree are in a circle");
 }
 
 static bool read_trees(OpContext *c, const char *leaf, int64_t n_targets, int64_t n_features, Trees *t) {

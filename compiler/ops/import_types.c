@@ -102,7 +102,8 @@ static const Dim *parameter_expression(Importer *im, Str text) {
   enum { EXPRESSION_MAX = 64 };
   if (text.len > EXPRESSION_MAX || is_identifier(text)) return NULL;
   const Dim *d = dim_parse(im->ir->dims, &text);
-  return d && text.len == 0 && !dim_is_bad(d) ? d : NULL;
+  const bool speaks = d && text.len == 0 && !dim_is_bad(d) && !dim_is_const(d, NULL); /* "8" alone is a name as any other */
+  return speaks ? d : NULL;
 }
 
 static const Dim *import_dim(Importer *im, const OnnxDim *d, Str name, size_t axis) {

@@ -210,7 +210,7 @@ WRONG = {
     "LayerNormalization": [("axis_range", ["2x3", "3"], {"axis": 2}), ("scale", ["2x3", "4"], {}), ("few", ["2x3"], {}),
                            ("stash_type", ["2x3", "3"], {"stash_type": 999})],
     "LRN": [("size_missing", ["1x4x5x5"], {}), ("size_0", ["1x4x5x5"], {"size": 0}), ("size_negative", ["1x4x5x5"], {"size": -3})],
-    "LSTM": [("hidden_missing", ["5x1x3", "1x8x3", "1x8x2"], {}), ("weights", ["5x1x3", "1x7x3", "1x8x2"], {"hidden_size": 2}),
+    "LSTM": [("weights", ["5x1x3", "1x7x3", "1x8x2"], {"hidden_size": 2}),
              ("direction", ["5x1x3", "1x8x3", "1x8x2"], {"hidden_size": 2, "direction": "sideways"}),
              ("directions", ["5x1x3", "1x8x3", "1x8x2"], {"hidden_size": 2, "direction": "bidirectional"}),
              ("activation", ["5x1x3", "1x8x3", "1x8x2"], {"hidden_size": 2, "activations": ["Sine", "Tanh", "Tanh"]}),
