@@ -13,6 +13,7 @@ typedef struct Held {
 
 typedef struct Peak {
   Importer *im;
+  Arena *a; /* for itself */
   Map held; /* address of a value -> Held */
   VEC(Held *) all;
   size_t at;
@@ -72,17 +73,18 @@ static void see_node(Peak *p, const OnnxNode *n) {
   for (size_t k = 0; k < n->n_outputs; k++) {
     Value *v = value_named(p, n->outputs[k]);
     if (!v || v->data || map_has(&p->held, key_of(&v))) continue;
-    Value **key = arena_dup(p->im->a, &v, sizeof v);
-    Held *h = NEW(p->im->a, Held);
+    Value **key = arena_dup(p->a, &v, sizeof v);
+    Held *h = NEW(p->a, Held);
     *h = (Held){.first = p->at, .last = p->at, .constant = constant};
     h->bytes = constant ? 0 : bytes_of(p, v);
     map_put(&p->held, key_of(key), h);
-    vec_push(p->im->a, p->all, h);
+    vec_push(p->a, p->all, h);
   }
 }
 
 size_t import_file_order_peak(Importer *im, const OnnxGraph *g) {
-  Peak p = {.im = im, .held = map_new(im->a), .known = true};
+  Arena *a = arena_new(arena_door(im->a), 0);
+  Peak p = {.im = im, .a = a, .held = map_new(a), .known = true};
   const NodeOrder *order = import_order(im, g->nodes, g->n_nodes);
   for (; p.at < order->n; p.at++) see_node(&p, &g->nodes[order->nodes[p.at]]);
   for (size_t i = 0; i < g->n_outputs; i++) {
@@ -90,7 +92,7 @@ size_t import_file_order_peak(Importer *im, const OnnxGraph *g) {
     Held *h = v ? map_get(&p.held, key_of(&v)) : NULL;
     if (h) h->output = true;
   }
-  size_t *born = NEW_ARRAY(im->a, size_t, order->n + 1), *gone = NEW_ARRAY(im->a, size_t, order->n + 1), live = 0, peak = 0;
+  size_t *born = NEW_ARRAY(a, size_t, order->n + 1), *gone = NEW_ARRAY(a, size_t, order->n + 1), live = 0, peak = 0;
   for (size_t i = 0; i < p.all.n; i++) {
     const Held *h = p.all.data[i];
     if (h->output || h->constant) continue;
@@ -102,5 +104,6 @@ size_t import_file_order_peak(Importer *im, const OnnxGraph *g) {
     if (live > peak) peak = live;
     live -= gone[i];
   }
+  arena_free(a);
   return p.known ? peak : 0;
 }

@@ -107,7 +107,7 @@ bool import_multinomial(OpContext *c) {
   const DType t = result_type(c, DT_s32), wide = wide_type(op_dtype(c, 0));
   const int64_t samples = op_int(c, "sample_size", 1);
   if (t == DT_NONE || !op_rank_in(c, 0, 2, 2)) return false;
-  if (samples < 0 || samples > INT32_MAX || !dtype_is_int(t)) return op_fail(c, DIAG_E0304, "sample_size is %lld, dtype %s", (long long)samples, dtype_name(t));
+  if (samples < 1 || samples > INT32_MAX || !dtype_is_int(t)) return op_fail(c, DIAG_E0304, "sample_size is %lld, dtype %s", (long long)samples, dtype_name(t));
   const Dim *batch = op_dim(c, 0, 0), *classes = op_dim(c, 0, 1);
   if (classes->hi < 1) return op_fail(c, DIAG_E0402, "no classes in %s", op_shape(c, 0));
   Value *x = build_cast(b, op_in(c, 0), wide, true);

@@ -175,6 +175,8 @@ bool import_nms(OpContext *c) {
   const Dim *selected = data_size(c, "selected", dim_mul(d, dim_mul(d, boxes[0], op_dim(c, 1, 1)), kept));
   const Dim *const dims[] = {selected, bd_const(&c->b, 3)};
   const Type type = type_tensor(c->b.ir, DT_s64, 2, dims);
-  const RoutineInt attrs[] = {{"center_point_box", op_int(c, "center_point_box", 0) != 0}};
+  const int64_t center = op_int(c, "center_point_box", 0);
+  if (center != 0 && center != 1) return op_fail(c, DIAG_E0304, "attribute 'center_point_box' is %lld", (long long)center);
+  const RoutineInt attrs[] = {{"center_point_box", center}};
   return op_routine(c, "cn_op_nms", in, 5, attrs, 1, dim_mulc(d, boxes[1], 16), &type, 1, c->out);
 }
