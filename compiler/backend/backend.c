@@ -69,14 +69,33 @@ static bool close_bundle(Frame *f, const EmitCtx *c, const Str *texts, size_t n_
   return bundle_close(f->arena, f->diags, &table, f->opt->target, &roots, ret);
 }
 
+/* Where the level of the machine matters, what runs before it is known is compiled for all of them: N_detect, and N_run, which is
+ * a gate before the body. */
 static Str detect_text(Frame *f) {
   const Target *t = f->opt->target;
-  return t->isa_level ? arena_printf(f->arena, "%s()", t->isa_detect) : STR("1");
+  if (!t->isa_level) return arena_printf(f->arena, "uint32_t %.*s_detect(void) { return 1; }", STR_ARG(f->name));
+  return arena_printf(f->arena, "CN_ISA_BASELINE uint32_t %.*s_detect(void) { return %s(); }", STR_ARG(f->name), t->isa_detect);
+}
+
+static Str run_text(Frame *f) {
+  if (!f->opt->target->isa_level) return arena_printf(f->arena, "int %.*s_run", STR_ARG(f->name));
+  return STR("CN_NOINLINE int run_body");
+}
+
+static Str gate_text(Frame *f) {
+  const Target *t = f->opt->target;
+  const int n = (int)f->name.len;
+  const char *s = f->name.ptr;
+  if (!t->isa_level) return STR("");
+  return arena_printf(f->arena, "\n/* %s */\nCN_ISA_BASELINE\n"
+                      "int %.*s_run(const %.*s_inputs *in, %.*s_outputs *out, void *ws, size_t ws_size, const castnet_env *env) {\n"
+                      "  return %s_reaches(env, %" PRIu32 ") ? run_body(in, out, ws, ws_size, env) : CASTNET_ERR_ISA;\n}\n",
+                      t->name, n, s, n, s, n, s, t->isa_detect, t->isa_level);
 }
 
 /* Sections of N.h and N.c. */
 typedef struct Texts {
-  Str head, header, headers, runtime, strings, steps, workspace_size, body, detect, functions;
+  Str head, header, headers, runtime, strings, steps, workspace_size, body, detect, run, gate, functions;
 } Texts;
 
 typedef struct Undecided {
@@ -114,9 +133,9 @@ static bool make_texts(Frame *f, EmitCtx *c, Texts *t) {
   run_body(f, c, &body);
   if (f->lang->functions) f->lang->functions(f, &functions);
   *t = (Texts){.header = sb_view(&header), .workspace_size = sb_view(&size), .strings = sb_view(&strings),
-               .body = sb_view(&body), .steps = sb_view(&c->functions), .detect = detect_text(f), .functions = sb_view(&functions)};
+               .body = sb_view(&body), .steps = sb_view(&c->functions), .detect = detect_text(f), .run = run_text(f), .gate = gate_text(f), .functions = sb_view(&functions)};
   Bundle bundle = {0};
-  const Str texts[] = {t->workspace_size, t->body, t->steps, t->detect, t->functions};
+  const Str texts[] = {t->workspace_size, t->body, t->steps, t->detect, t->run, t->gate, t->functions};
   if (!check_decided(c, t->body)) return false;
   if (!close_bundle(f, c, texts, sizeof texts / sizeof *texts, &bundle)) return false;
   t->headers = headers_text(f->arena, &bundle);
@@ -127,7 +146,7 @@ static bool make_texts(Frame *f, EmitCtx *c, Texts *t) {
 
 /* The code's hash leaves out what says nothing of it: comments on top and the weights' values. The set's id takes all. */
 static void make_hashes(Frame *f, const Texts *t) {
-  const Str code[] = {t->headers, t->runtime, t->strings, t->steps, t->workspace_size, t->body, t->detect, t->functions};
+  const Str code[] = {t->headers, t->runtime, t->strings, t->steps, t->workspace_size, t->body, t->detect, t->run, t->gate, t->functions};
   HashState *h = hash128_new(f->arena);
   for (size_t i = 0; i < sizeof code / sizeof *code; i++) hash128_add(h, code[i].ptr, code[i].len);
   f->code_hash = hash128_end(h);
@@ -177,6 +196,8 @@ static bool make_files(Frame *f, const Texts *t, FileSet *ret) {
       {"workspace_size", t->workspace_size},
       {"body", t->body},
       {"detect", t->detect},
+      {"run", t->run},
+      {"gate", t->gate},
       {"functions", t->functions},
   };
   const size_t n = sizeof values / sizeof *values;

@@ -54,9 +54,6 @@ void language_c_declare_weights(Frame *f, StrBuf *b) {
 static void c_item(StrBuf *b, const BundleChunk *item) { sb_puts(b, item->text); }
 
 static void c_run_head(const Frame *f, StrBuf *b) {
-  const Target *t = f->opt->target;
-  if (t->isa_level)
-    sb_printf(b, "  if ((e.isa != 0 ? e.isa : %s()) < %" PRIu32 ") return CASTNET_ERR_ISA; /* %s */\n", t->isa_detect, t->isa_level, t->name);
   language_c_check_weights(f, b);
 }
 

@@ -4,10 +4,17 @@
 #define CN_ISA_X86_H
 
 #include <cpuid.h>
+#include <stddef.h>
 #include <stdint.h>
 
+#include "castnet_abi.h"
+
+/* What runs before it is known what the machine can do: every x86-64 has to execute it, whatever the file is compiled for. No
+ * function of another target is inlined here, nor called: macros only. */
+#define CN_ISA_BASELINE __attribute__((target("arch=x86-64")))
+
 /* Register state that the operating system saves (XCR0); asked only after CPUID said that XGETBV is there. */
-static inline uint32_t cn_isa_xcr0(void) {
+CN_ISA_BASELINE static inline uint32_t cn_isa_xcr0(void) {
   uint32_t low, high;
   __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
   return low;
@@ -15,18 +22,33 @@ static inline uint32_t cn_isa_xcr0(void) {
 
 /* 1 x86-64, 2 x86-64-v2 (SSE4.2, POPCNT), 3 x86-64-v3 (AVX2, FMA, BMI), 4 x86-64-v4 (AVX-512 F, BW, CD, DQ, VL),
  * 5 with AVX-512 VNNI too. */
-static inline uint32_t cn_isa_x86(void) {
+CN_ISA_BASELINE static inline uint32_t cn_isa_x86(void) {
   const uint32_t v2_c = 1u << 0 | 1u << 9 | 1u << 13 | 1u << 19 | 1u << 20 | 1u << 23; /* SSE3 SSSE3 CX16 SSE4.1/2 POPCNT */
   const uint32_t v3_c = 1u << 12 | 1u << 22 | 1u << 27 | 1u << 28 | 1u << 29;          /* FMA MOVBE OSXSAVE AVX F16C */
   const uint32_t v3_b = 1u << 3 | 1u << 5 | 1u << 8;                                   /* BMI1 AVX2 BMI2 */
   const uint32_t v4_b = 1u << 16 | 1u << 17 | 1u << 28 | 1u << 30 | 1u << 31;          /* F DQ CD BW VL */
-  uint32_t a, b, c, d, b7, c7, d7;
-  if (!__get_cpuid(1, &a, &b, &c, &d) || (c & v2_c) != v2_c) return 1;
-  if ((c & v3_c) != v3_c || !__get_cpuid_count(7, 0, &a, &b7, &c7, &d7) || (b7 & v3_b) != v3_b) return 2;
+  uint32_t a, b, c, d, b7, c7, most;
+  __cpuid(0, most, b, c, d);
+  if (most < 1) return 1;
+  __cpuid(1, a, b, c, d);
+  if ((c & v2_c) != v2_c) return 1;
+  if ((c & v3_c) != v3_c || most < 7) return 2;
+  __cpuid_count(7, 0, a, b7, c7, d);
+  if ((b7 & v3_b) != v3_b) return 2;
+  __cpuid(0x80000000u, a, b, c, d);
+  if (a < 0x80000001u) return 2;
+  __cpuid(0x80000001u, a, b, c, d);
   const uint32_t saved = cn_isa_xcr0();
-  if ((saved & 0x6u) != 0x6u || !__get_cpuid(0x80000001u, &a, &b, &c, &d) || !(c & 1u << 5)) return 2; /* LZCNT */
+  if ((saved & 0x6u) != 0x6u || !(c & 1u << 5)) return 2; /* LZCNT */
   if ((b7 & v4_b) != v4_b || (saved & 0xe6u) != 0xe6u) return 3;
   return c7 & 1u << 11 ? 5 : 4;
+}
+
+/* Whether a call may go on to code of that level: by what env->isa says, or by the machine where it says nothing. */
+CN_ISA_BASELINE static inline int cn_isa_x86_reaches(const castnet_env *env, uint32_t level) {
+  uint32_t isa = 0;
+  if (env != NULL && env->size >= offsetof(castnet_env, isa) + sizeof isa) isa = env->isa;
+  return (isa != 0 ? isa : cn_isa_x86()) >= level;
 }
 
 #endif

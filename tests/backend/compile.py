@@ -156,7 +156,8 @@ def main():
         jobs = [(c, w, o, "c99") for c in ("static", "dynamic") for w in ("c", "asm", "bin") for o in ("caller", "workspace")]
         jobs += [("hostile", "auto", "caller", "c99"), ("bounded", "c", "workspace", "c99"), ("strings", "c", "workspace", "c99"),
                  ("strings", "bin", "caller", "c99"), ("scalar", "asm", "caller", "c99"),
-                 ("extern", "auto", "caller", "c99"), ("static", "c", "caller", "x86-64-v3")]
+                 ("extern", "auto", "caller", "c99"), ("static", "c", "caller", "x86-64-v3"),
+                 ("static", "c", "caller", "x86-64-v4")]
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             list(pool.map(lambda j: check_case(work, *j), jobs))
         for weights in ("c", "asm", "bin"):
