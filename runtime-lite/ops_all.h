@@ -7,6 +7,7 @@
 
 #include "ops/boxes.h"
 #include "ops/det.h"
+#include "ops/find.h"
 #include "ops/fourier.h"
 #include "ops/linear_attention.h"
 #include "ops/order.h"

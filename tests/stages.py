@@ -111,6 +111,8 @@ STAGES = [
            "{python} tests/conformance/properties.py --castnet {plain}"],
           ["{python} tests/conformance/properties.py --castnet {plain}"] + [conformance(cc, target)
            for cc in ("gcc", "clang") for target in ("c99", "x86-64-v3")]),
+    Stage("strings", "strings, labels, maps through generated code, against Python's",
+          ["{python} tests/strings/run.py --castnet {plain} --sanitize"]),
     Stage("models", "real models with recorded outputs",
           ["{python} tests/models/run.py --castnet {plain} --results {work}/models.json"],
           [f"{{python}} tests/models/run.py --castnet {{plain}} --cc {cc}" for cc in ("gcc", "clang")]),

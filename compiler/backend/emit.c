@@ -105,6 +105,7 @@ static void print_place(StrBuf *b, const EmitBuffer *e, const PTensor *t, bool *
   int64_t at = 0, elements = 0, bits = dtype_rows[t->dtype].bits;
   sb_str(b, e->base);
   *ret_whole = dim_is_const(e->offset, &at) && dim_is_const(t->offset, &elements);
+  if (t->dtype == DT_str && elements != 0) *ret_whole = false; /* a string's size is the machine's, DT_str's the largest there is */
   if (*ret_whole) at += elements * bits / 8;
   if (e->local.len) sb_printf(b, " + %.*s", STR_ARG(e->local));
   else if (at != 0) sb_printf(b, " + %" PRId64, at);

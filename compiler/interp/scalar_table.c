@@ -13,6 +13,7 @@
 #define CTYPE_u32 uint32_t
 #define CTYPE_u64 uint64_t
 #define CTYPE_b1 uint8_t
+#define CTYPE_str castnet_string
 
 #define RESULT_SAME(t) CTYPE_##t
 #define RESULT_B1(t) uint8_t
@@ -29,6 +30,7 @@
 #define EACH_FI(X, name, result) EACH_F(X, name, result) EACH_I(X, name, result)
 #define EACH_IB(X, name, result) EACH_I(X, name, result) EACH_B(X, name, result)
 #define EACH_FIB(X, name, result) EACH_FI(X, name, result) EACH_B(X, name, result)
+#define EACH_FIBX(X, name, result) EACH_FIB(X, name, result) X(name, result, str)
 
 /* ---- one loop a function and type ---- */
 #define STRIP_1(name, result, t) \

@@ -141,10 +141,7 @@ static Value *class_labels(OpContext *c, size_t n_default, size_t *ret_n) {
   const int64_t *ints = op_ints(c, "classlabels_ints", &n_ints);
   const Str *strings = op_strs(c, "classlabels_strings", &n_strings);
   *ret_n = n_strings ? n_strings : n_ints ? n_ints : n_default;
-  if (n_strings) {
-    const Dim *dim = bd_const(&c->b, (int64_t)n_strings);
-    return ir_add_const(c->b.ir, type_tensor(c->b.ir, DT_str, 1, &dim), tensor_from_host(op_arena(c), DT_str, n_strings, strings), (Str){0});
-  }
+  if (n_strings) return op_vector(c, DT_str, n_strings, strings);
   if (n_ints) return build_ints(&c->b, ints, n_ints);
   int64_t *count = NEW_ARRAY(op_arena(c), int64_t, n_default);
   for (size_t i = 0; i < n_default; i++) count[i] = (int64_t)i;
@@ -157,11 +154,7 @@ static Value *best_label(OpContext *c, Value *scores, Value *labels, bool one_co
   Value *best;
   if (one_column) best = build_cast(b, build_squeeze(b, build_fn2(b, SC_gt, scores, op_scalar_like(c, scores, 0)), 2), DT_s64, true);
   else best = build_arg(b, true, scores, 1, false, false);
-  if (!best) return NULL;
-  const Affine place = build_affine_coord(b, 1, 0);
-  const GatherAxis axis = {.indirect = true, .operand = 1, .place = &place};
-  Value *const in[] = {labels, best};
-  return build_gather(b, in, 2, 1, best->type.dims, &axis);
+  return op_take(c, labels, best);
 }
 
 bool import_linear_classifier(OpContext *c) {

@@ -1,5 +1,6 @@
 /* Tree ensembles: their tables checked and made constants of a runtime function; what follows the scores is built. */
 #include "ops/ml_post.h"
+#include "ops/shared.h"
 
 enum { TREE_LEAF = 6 }; /* as CN_TREE_LEAF of runtime-lite/ops/trees.h; the modes before it in the same order */
 
@@ -249,20 +250,7 @@ static Value *labels_of(OpContext *c, Value *index) {
   size_t n_ints, n_strs;
   const int64_t *ints = op_ints(c, "classlabels_int64s", &n_ints);
   const Str *strs = op_strs(c, "classlabels_strings", &n_strs);
-  Builder *b = &c->b;
-  Value *names;
-  if (strs) {
-    const Dim *dim = bd_const(b, (int64_t)n_strs);
-    names = ir_add_const(b->ir, type_tensor(b->ir, DT_str, 1, &dim), tensor_from_host(b->ir->arena, DT_str, n_strs, strs), (Str){0});
-  } else {
-    names = build_ints(b, ints, n_ints);
-  }
-  Affine *place = NEW(b->ir->arena, Affine);
-  *place = build_affine_coord(b, 1, 0);
-  GatherAxis *axis = NEW(b->ir->arena, GatherAxis);
-  *axis = (GatherAxis){.indirect = true, .operand = 1, .place = place};
-  Value *const in[2] = {names, index};
-  return build_gather(b, in, 2, 1, index->type.dims, axis);
+  return op_take(c, strs ? op_vector(c, DT_str, n_strs, strs) : build_ints(&c->b, ints, n_ints), index);
 }
 
 /* Two classes of which the weights know one: its score decides, the other's follows (as ONNX Runtime does). */

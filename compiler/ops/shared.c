@@ -52,6 +52,21 @@ Value *op_keep_shape(OpContext *c, Value *v, const Value *x) {
   return NULL;
 }
 
+Value *op_vector(OpContext *c, DType t, size_t n, const void *host) {
+  const Dim *dim = bd_const(&c->b, (int64_t)n);
+  return ir_add_const(c->b.ir, type_tensor(c->b.ir, t, 1, &dim), tensor_from_host(op_arena(c), t, n, host), (Str){0});
+}
+
+Value *op_take(OpContext *c, Value *vector, Value *index) {
+  if (!vector || !index) return NULL;
+  const uint32_t rank = index->type.rank;
+  Affine place[MAX_RANK];
+  for (uint32_t i = 0; i < rank; i++) place[i] = build_affine_coord(&c->b, rank, i);
+  const GatherAxis axis = {.indirect = true, .operand = 1, .place = place};
+  Value *const in[] = {vector, index};
+  return build_gather(&c->b, in, 2, rank, index->type.dims, &axis);
+}
+
 /* ---- axes that only data decides ---- */
 Value *op_scatter_vector(OpContext *c, Value *v, Value *updates, Value *index) {
   const Affine place = build_affine_coord(&c->b, 1, 0);

@@ -36,6 +36,10 @@ static inline uint32_t axes_from(uint32_t first, uint32_t rank) { return first >
 /* Scalar constant of v's element type. */
 Value *op_scalar_like(OpContext *c, const Value *v, double x);
 
+/* A constant [n] of host elements, strings as Str, which live on. */
+Value *op_vector(OpContext *c, DType t, size_t n, const void *host);
+/* Elements of a vector at places `index` (s64, any shape), checked. */
+Value *op_take(OpContext *c, Value *vector, Value *index);
 /* A vector with elements `updates` at places `index` (wrapped once if negative, checked). */
 Value *op_scatter_vector(OpContext *c, Value *v, Value *updates, Value *index);
 /* Axes that only data decides, as s64 [rank]: 1 where the vector of *ret_n axes names one, else 0. */

@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+"""Strings and what maps them: models made here, their results from Python, judged by `castnet check`.
+
+  run.py --castnet build/compiler/castnet [--filter 'concat*'] [--sanitize]
+
+A case is a function of CASES: it gives nodes, inputs and expected outputs by name. Expected values come from Python's own strings or
+are written out, never from castnet.
+"""
+import argparse
+import fnmatch
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "lib"))
+import harness  # noqa: E402
+
+CASES = {}
+
+
+def case(function):
+    CASES[function.__name__] = function
+    return function
+
+
+def strings(*values, shape=None):
+    """An array of bytes: any byte, any length."""
+    a = np.empty(len(values), dtype=object)
+    a[:] = [v if isinstance(v, bytes) else v.encode() for v in values]
+    return a.reshape(shape) if shape is not None else a
+
+
+def node(op, inputs, outputs, domain="", **attributes):
+    return helper.make_node(op, inputs.split(","), outputs.split(","), domain=domain, **attributes)
+
+
+def ml(op, inputs, outputs, **attributes):
+    return node(op, inputs, outputs, domain="ai.onnx.ml", **attributes)
+
+
+ODD = strings("", "a", b"\0", b"a\0b", "grün", b"\xff\xfe", "x" * 300, "a", shape=(2, 4))
+
+
+# ---- any string through operators that only move elements ----
+@case
+def move():
+    return ([node("Transpose", "x", "t", perm=[1, 0]), node("Reshape", "t,two_four", "r"), node("Concat", "r,x", "c", axis=0),
+             node("Gather", "c,places", "y", axis=0), node("Identity", "x", "same"), node("Expand", "row,shape", "wide"),
+             node("Tile", "row,times", "tiled"), node("Slice", "x,one,four,axes", "cut")],
+            {"x": ODD, "row": strings("p", "")},
+            {"y": np.concatenate([ODD.T.reshape(2, 4), ODD])[[3, 0, -1]], "same": ODD, "wide": strings("p", "", "p", "", "p", "", shape=(3, 2)),
+             "tiled": strings("p", "", "p", ""), "cut": ODD[:, 1:4]},
+            {"two_four": np.array([2, 4]), "places": np.array([3, 0, -1]), "shape": np.array([3, 2]), "times": np.array([2]),
+             "one": np.array([1]), "four": np.array([4]), "axes": np.array([1])})
+
+
+@case
+def choose():
+    flags = np.array([[True, False, True, False], [False, True, True, False]])
+    return ([node("Where", "flags,x,other", "y"), node("Equal", "x,other", "equal"), node("Pad", "x,pads,fill", "padded"),
+             node("Compress", "x,kept", "some"), node("ScatterElements", "x,at,new", "scattered", axis=1)],
+            {"x": ODD, "flags": flags},
+            {"y": np.where(flags, ODD, b"a"), "equal": ODD == b"a", "padded": np.pad(ODD, ((0, 0), (1, 0)), constant_values=b"-"),
+             "some": ODD.reshape(-1)[[1, 3]], "scattered": np.array([[b"n", *ODD[0, 1:]], [*ODD[1, :3], b"m"]], dtype=object)},
+            {"other": strings("a"), "pads": np.array([0, 1, 0, 0]), "fill": strings("-", shape=()), "kept": np.array([False, True, False, True]),
+             "at": np.array([[0], [3]]), "new": strings("n", "m", shape=(2, 1))})
+
+
+@case
+def unique():
+    y, first, inverse, counts = np.unique(ODD.astype(object).reshape(-1), return_index=True, return_inverse=True, return_counts=True)
+    return ([node("Unique", "x", "y,first,inverse,counts")], {"x": ODD}, {"y": y, "first": first, "inverse": inverse, "counts": counts})
+
+
+# ---- labels ----
+def encode(x, table, default):
+    return np.array([table.get(v, default) for v in x.reshape(-1)]).reshape(x.shape)
+
+
+@case
+def label_strings():
+    table = {b"": 7, b"a\0b": -3, b"\xff\xfe": 9, "grün".encode(): 1 << 40}
+    return ([ml("LabelEncoder", "x", "y", keys_strings=list(table), values_int64s=list(table.values()), default_int64=-5),
+             ml("LabelEncoder", "y", "back", keys_int64s=list(table.values()), values_strings=list(table), default_string="none")],
+            {"x": ODD}, {"y": encode(ODD, table, -5), "back": np.array([[v if v in table else b"none" for v in row] for row in ODD], dtype=object)})
+
+
+@case
+def label_floats():
+    x = np.array([1.5, np.nan, -0.0, np.inf, 3], dtype=np.float32)
+    return ([ml("LabelEncoder", "x", "y", keys_floats=[np.inf, 1.5, np.nan, 0.0], values_floats=[1.0, 2.0, 3.0, 4.0])],
+            {"x": x}, {"y": np.array([2, 3, 4, 1, -0.0], dtype=np.float32)})
+
+
+@case
+def label_tensors():
+    x = np.array([1, -7, 300], dtype=np.int16)
+    return ([ml("LabelEncoder", "x", "y", keys_tensor=numpy_helper.from_array(np.array([300, -7], dtype=np.int16)),
+                values_tensor=numpy_helper.from_array(np.array([0.5, 0.25])), default_tensor=numpy_helper.from_array(np.array([9.0])))],
+            {"x": x}, {"y": np.array([9, 0.25, 0.5])})
+
+
+@case
+def category_mapper():
+    pairs = {"cats_strings": ["a", "grün"], "cats_int64s": [3, 4]}
+    return ([ml("CategoryMapper", "x", "y", default_int64=-2, **pairs), ml("CategoryMapper", "y", "back", default_string="?", **pairs)],
+            {"x": ODD}, {"y": encode(ODD, {b"a": 3, "grün".encode(): 4}, -2),
+                         "back": np.array([[v if v in (b"a", "grün".encode()) else b"?" for v in row] for row in ODD], dtype=object)})
+
+
+@case
+def one_hot():
+    x = np.array([[2, 5], [9, 2]], dtype=np.int64)
+    cats = [5, 2, 7]
+    return ([ml("OneHotEncoder", "x", "y", cats_int64s=cats, zeros=1), ml("OneHotEncoder", "s", "z", cats_strings=["b", "a"], zeros=0)],
+            {"x": x, "s": strings("a", "b", "a")},
+            {"y": (x[..., None] == np.array(cats)).astype(np.float32), "z": np.array([[0, 1], [1, 0], [0, 1]], dtype=np.float32)})
+
+
+# ---- the runner ----
+def tensor(name, value):
+    if value.dtype != object:
+        return numpy_helper.from_array(value, name)
+    made = TensorProto(name=name, data_type=TensorProto.STRING, dims=value.shape)
+    made.string_data.extend(value.reshape(-1).tolist())  # helper.make_tensor loses trailing zeros
+    return made
+
+
+def element_type(value):
+    return TensorProto.STRING if value.dtype == object else helper.np_dtype_to_tensor_dtype(value.dtype)
+
+
+def info(name, value, symbols):
+    dims = [f"{name}_{i}" if symbols else n for i, n in enumerate(value.shape)]
+    return helper.make_tensor_value_info(name, element_type(value), dims)
+
+
+def write(folder, nodes, inputs, outputs, constants=None, symbols=False):
+    """The model and its data set, laid out as ONNX lays out tests."""
+    graph = helper.make_graph(nodes, "strings", [info(n, v, symbols) for n, v in inputs.items()],
+                              [helper.make_tensor_value_info(n, element_type(v), None) for n, v in outputs.items()],
+                              [tensor(n, v) for n, v in (constants or {}).items()])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21), helper.make_opsetid("ai.onnx.ml", 4)])
+    data = folder / "test_data_set_0"
+    data.mkdir(parents=True)
+    onnx.save(model, folder / "model.onnx")
+    for what, values in (("input", inputs), ("output", outputs)):
+        for i, (name, value) in enumerate(values.items()):
+            (data / f"{what}_{i}.pb").write_bytes(tensor(name, value).SerializeToString())
+    return folder / "model.onnx"
+
+
+def judge(options, work, name, symbols):
+    model = write(work / f"{name}{'_symbols' if symbols else ''}", *CASES[name](), symbols=symbols)
+    command = [options.castnet, "check", model, *(["--sanitize"] if options.sanitize else [])]
+    outcome = harness.run(command, 120)
+    if outcome.status == 0:
+        return True
+    print(f"FAIL {name}{' with symbolic dimensions' if symbols else ''}\n{outcome.out}{outcome.err}")
+    return False
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--castnet", required=True)
+    parser.add_argument("--filter", action="append", help="only cases whose names match")
+    parser.add_argument("--sanitize", action="store_true")
+    options = parser.parse_args()
+    options.castnet = harness.castnet_path(options.castnet)
+    chosen = [n for n in CASES if not options.filter or any(fnmatch.fnmatch(n, f) for f in options.filter)]
+    with tempfile.TemporaryDirectory() as work:
+        results = [judge(options, Path(work), name, symbols) for name in chosen for symbols in (False, True)]
+    return harness.totals(results.count(True), results.count(False))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
