@@ -113,6 +113,9 @@ STAGES = [
            for cc in ("gcc", "clang") for target in ("c99", "x86-64-v3")]),
     Stage("strings", "strings, labels, maps through generated code, against Python's",
           ["{python} tests/strings/run.py --castnet {plain} --sanitize"]),
+    Stage("versions", "every version of every operator, where the suite has no case",
+          ["{python} tests/conformance/run.py --castnet {plain} --cases {versions} --expected tests/versions/expected_failures.txt",
+           "{python} tests/versions/coverage.py --versions {versions}"]),
     Stage("models", "real models with recorded outputs",
           ["{python} tests/models/run.py --castnet {plain} --results {work}/models.json"],
           [f"{{python}} tests/models/run.py --castnet {{plain}} --cc {cc}" for cc in ("gcc", "clang")]),
@@ -174,6 +177,8 @@ class Workshop:
             return self.work
         if name == "cases":
             return self.data("cases", "tests/conformance/make_cases.py")
+        if name == "versions":
+            return self.data("versions", "tests/versions/make_version_cases.py", "--cases", self.value("cases"))
         if name == "corpus":
             return self.data("corpus", "tests/hostile/make_corpus.py", "--seed", "1", "--cases", self.value("cases"))
         if name == "models":

@@ -64,11 +64,12 @@ static Value *running(OpContext *c, Value *old, Value *current, float momentum) 
   return build_fn2(b, SC_add, kept, build_fn2(b, SC_mul, now, op_scalar_like(c, old, 1.0 - (double)momentum)));
 }
 
-/* training_mode: normalised by this batch's statistics, which move the running ones. */
-static bool batch_norm_training(OpContext *c, float epsilon) {
+/* training_mode: normalised by this batch's statistics, which move the running ones. Before version 14 outputs 3 and 4 are
+ * the batch's own. */
+static bool batch_norm_training(OpContext *c, float epsilon, bool per_element) {
   Builder *b = &c->b;
   Value *x = op_in(c, 0);
-  const uint32_t mask = axes_from(0, x->type.rank) & ~2u;
+  const uint32_t mask = per_element ? 1u : axes_from(0, x->type.rank) & ~2u;
   Value *wide = build_cast(b, x, dtype_compute(op_dtype(c, 3)), true);
   Value *mean = build_reduce_mean(b, wide, mask, true), *off = build_fn2(b, SC_sub, wide, mean);
   Value *var = build_squeeze(b, build_reduce_mean(b, build_fn2(b, SC_mul, off, off), mask, true), mask);
@@ -76,6 +77,8 @@ static bool batch_norm_training(OpContext *c, float epsilon) {
   const float momentum = op_float(c, "momentum", 0.9f);
   if (op_wants(c, 1) && !op_give(c, 1, running(c, op_in(c, 3), mean, momentum))) return false;
   if (op_wants(c, 2) && !op_give(c, 2, running(c, op_in(c, 4), var, momentum))) return false;
+  if (op_wants(c, 3) && !op_give(c, 3, build_cast(b, mean, op_dtype(c, 3), true))) return false;
+  if (op_wants(c, 4) && !op_give(c, 4, build_cast(b, var, op_dtype(c, 4), true))) return false;
   return op_give(c, 0, batch_norm(c, x, op_in(c, 1), op_in(c, 2), mean, var, epsilon));
 }
 
@@ -87,8 +90,10 @@ bool import_batch_norm(OpContext *c) {
     if (!per_element && (op_rank(c, k) != 1 || !ir_require_eq(c->b.ir, op_dim(c, k, 0), op_dim(c, 0, 1))))
       return op_fail(c, DIAG_E0402, "input %zu has shape %s, which does not fit the channels of %s", k, op_shape(c, k),
                      op_shape(c, 0));
-  if (op_int(c, "training_mode", 0)) return batch_norm_training(c, epsilon);
-  if (op_wants(c, 1)) return op_unsupported(c, "training: statistics are asked for as outputs");
+  const bool statistics = op_wants(c, 1) || op_wants(c, 2) || op_wants(c, 3) || op_wants(c, 4);
+  if (op_int(c, "training_mode", 0) || (statistics && c->row->since < 14 && !op_int(c, "is_test", 0))) /* before, the outputs say it */
+    return batch_norm_training(c, epsilon, per_element);
+  if (statistics) return op_fail(c, DIAG_E0305, "statistics are asked for as outputs, but this is no training");
   return op_give(c, 0, batch_norm(c, op_in(c, 0), op_in(c, 1), op_in(c, 2), op_in(c, 3), op_in(c, 4), epsilon));
 }
 

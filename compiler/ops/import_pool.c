@@ -39,37 +39,37 @@ Value *op_average_pool(OpContext *c, Value *x) {
 bool import_average_pool(OpContext *c) { return op_give(c, 0, op_average_pool(c, op_in(c, 0))); }
 
 /* p is a float attribute in version 1. */
-static bool lp_order(OpContext *c, int64_t *ret) {
-  const float f = c->row->until < 2 ? op_float(c, "p", 2) : 0;
-  *ret = c->row->until < 2 ? (int64_t)(f >= 1 && f <= 1000 ? f : 0) : op_int(c, "p", 2);
-  if (*ret < 1 || *ret > 1000 || (c->row->until < 2 && (float)*ret != f))
-    return op_fail(c, DIAG_E0304, "attribute 'p' is out of range");
-  return true;
+static bool lp_order(OpContext *c, double *ret) {
+  *ret = c->row->until < 2 ? (double)op_float(c, "p", 2) : (double)op_int(c, "p", 2);
+  return (*ret >= 1 && *ret <= 1000) || op_fail(c, DIAG_E0304, "attribute 'p' is out of range");
 }
 
 bool import_lp_pool(OpContext *c) {
   Window w;
   if (!pool_window(c, &w)) return false;
   PoolAttr attr = pool_attr(POOL_LP, &w);
-  if (!lp_order(c, &attr.p)) return false;
+  double p;
+  if (!lp_order(c, &p)) return false;
+  attr.p = (int64_t)p;
+  if ((double)attr.p != p) return op_unsupported(c, "windows with a broken order p");
   return op_give(c, 0, build_pool(&c->b, op_in(c, 0), attr, op_int(c, "ceil_mode", 0) != 0 && !w.same, NULL));
 }
 
 /* (sum |x|^p)^(1/p) */
-static Value *global_lp(OpContext *c, uint32_t mask, int64_t p) {
+static Value *global_lp(OpContext *c, uint32_t mask, double p) {
   Builder *b = &c->b;
   Value *x = build_fn1(b, SC_abs, op_in(c, 0));
   if (p == 1) return build_reduce(b, REDUCE_SUM, x, mask, true);
   if (p == 2) return build_fn1(b, SC_sqrt, build_reduce(b, REDUCE_SUM, build_fn2(b, SC_mul, x, x), mask, true));
-  Value *sum = build_reduce(b, REDUCE_SUM, build_fn2(b, SC_pow, x, op_scalar_like(c, x, (double)p)), mask, true);
-  return build_fn2(b, SC_pow, sum, op_scalar_like(c, x, 1.0 / (double)p));
+  Value *sum = build_reduce(b, REDUCE_SUM, build_fn2(b, SC_pow, x, op_scalar_like(c, x, p)), mask, true);
+  return build_fn2(b, SC_pow, sum, op_scalar_like(c, x, 1.0 / p));
 }
 
 /* The row's argument is the PoolKind. */
 bool import_global_pool(OpContext *c) {
   if (op_rank(c, 0) < 2) return op_fail(c, DIAG_E0402, "input %s must have rank 2 or more", op_shape(c, 0));
   const uint32_t mask = axes_from(2, op_rank(c, 0));
-  int64_t p;
+  double p;
   switch ((PoolKind)c->row->arg) {
     case POOL_MAX: return op_give(c, 0, build_reduce(&c->b, REDUCE_MAX, op_in(c, 0), mask, true));
     case POOL_LP: return lp_order(c, &p) && op_give(c, 0, global_lp(c, mask, p));

@@ -13,7 +13,13 @@ typedef enum CoordMode {
   COORD_CROP,
   COORD_TF_HALF_PIXEL
 } CoordMode;
-typedef enum NearestMode { NEAREST_PREFER_FLOOR, NEAREST_PREFER_CEIL, NEAREST_FLOOR, NEAREST_CEIL } NearestMode;
+typedef enum NearestMode {
+  NEAREST_PREFER_FLOOR,
+  NEAREST_PREFER_CEIL,
+  NEAREST_FLOOR,
+  NEAREST_CEIL,
+  NEAREST_BY_SCALE /* Resize 10, as its conformance case and runtimes have it: floor where the axis grows, ceil where it shrinks */
+} NearestMode;
 
 typedef struct Resize {
   ResizeMode mode;
@@ -114,7 +120,10 @@ static Value *nearest_index(OpContext *c, const Resize *r, const ResizeAxis *ax)
     case NEAREST_PREFER_FLOOR: v = ex_ceil(&x, ex_sub(&x, at, ex_c(&x, 0.5))); break;
     case NEAREST_PREFER_CEIL: v = ex_floor(&x, ex_add(&x, at, ex_c(&x, 0.5))); break;
     case NEAREST_FLOOR: v = ex_floor(&x, at); break;
-    default: v = ex_ceil(&x, at); break;
+    case NEAREST_CEIL: v = ex_ceil(&x, at); break;
+    default:
+      v = ex_where(&x, ex2(&x, SC_lt, expr_input(x.a, &x.e, 0, DT_f64), ex_c(&x, 1)), ex_ceil(&x, at), ex_floor(&x, at));
+      break;
   }
   return emit(c, &x, ex_clamp_index(&x, v, ax), ax, 1, &ax->out);
 }
@@ -243,8 +252,8 @@ static bool resize_attrs(OpContext *c, Resize *r) {
                                                                                          "ceil"};
   static const char *const coords[] = {"half_pixel", "pytorch_half_pixel", "half_pixel_symmetric", "align_corners",
                                        "asymmetric", "tf_crop_and_resize", "tf_half_pixel_for_nn"};
-  int mode, coord = COORD_ASYMMETRIC, near = NEAREST_FLOOR;
-  const bool modern = str_is(c->node->op_type, "Resize") && c->row->since >= 11;
+  const bool is_resize = str_is(c->node->op_type, "Resize"), modern = is_resize && c->row->since >= 11;
+  int mode, coord = COORD_ASYMMETRIC, near = is_resize ? NEAREST_BY_SCALE : NEAREST_FLOOR;
   if (str_is(op_str(c, "mode", "nearest"), "bilinear")) mode = RESIZE_LINEAR; /* Upsample before version 7 */
   else if (!choose(c, "mode", "nearest", modes, 3, &mode)) return false;
   if (modern && !choose(c, "coordinate_transformation_mode", "half_pixel", coords, 7, &coord)) return false;

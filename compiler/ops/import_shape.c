@@ -241,22 +241,23 @@ static Value *tile(OpContext *c, Value *x, const Dim *const *repeats) {
   return build_reshape(b, build_expand(b, build_unsqueeze(b, x, mask), n, wide), x->type.rank, dims);
 }
 
-/* Version 1: one axis, input 2, is repeated input 1 times. */
-static bool tile_v1(OpContext *c, const Dim **repeats) {
-  const int64_t *axis, *times;
-  size_t n;
-  if (!build_const_ints(&c->b, op_in(c, 1), &times, &n) || n != 1 || !build_const_ints(&c->b, op_in(c, 2), &axis, &n) ||
-      n != 1)
-    return op_unsupported(c, "with tiles or axis computed at run time");
-  uint32_t a;
-  if (!op_axis(c, axis[0], op_rank(c, 0), &a)) return false;
-  for (uint32_t i = 0; i < op_rank(c, 0); i++) repeats[i] = bd_const(&c->b, i == a ? times[0] : 1);
-  return true;
+/* Version 1: one axis, input 2, is repeated input 1 times. As the vector of later versions. */
+static Value *tile_v1(OpContext *c) {
+  Builder *b = &c->b;
+  const uint32_t rank = op_rank(c, 0);
+  int64_t places[MAX_RANK];
+  for (size_t k = 1; k < 3; k++)
+    if (!ir_require_eq(b->ir, type_count(b->ir, &c->in[k]->type), bd_const(b, 1))) return (void)op_fail(c, DIAG_E0402, "tiles and axis must be one value"), NULL;
+  for (uint32_t i = 0; i < rank; i++) places[i] = i;
+  const Dim *one = bd_const(b, 1);
+  Value *axis = build_cast(b, build_reshape(b, op_in(c, 2), 1, &one), DT_s64, true),
+        *times = build_cast(b, build_reshape(b, op_in(c, 1), 1, &one), DT_s64, true);
+  return build_fn3(b, SC_select, build_fn2(b, SC_eq, build_ints(b, places, rank), axis), times, build_scalar_i(b, DT_s64, 1));
 }
 
 bool import_tile(OpContext *c) {
   const Dim *repeats[MAX_RANK];
-  if (c->row->until < 6) return tile_v1(c, repeats) && op_give(c, 0, tile(c, op_in(c, 0), repeats));
+  Value *given = c->row->until < 6 ? tile_v1(c) : op_in(c, 1);
   size_t n;
   const Dim *const *declared = op_declared(c, 0, op_rank(c, 0)), *times[MAX_RANK] = {NULL};
   for (uint32_t i = 0; declared && i < op_rank(c, 0); i++) {
@@ -266,9 +267,9 @@ bool import_tile(OpContext *c) {
       times[i] = bd_const(&c->b, whole / size);
   }
   int64_t len;
-  const bool fits = op_rank(c, 1) == 1 && dim_is_const(op_dim(c, 1, 0), &len) && len == op_rank(c, 0);
+  const bool fits = given && given->type.rank == 1 && dim_is_const(given->type.dims[0], &len) && len == op_rank(c, 0);
   const ReadDims read = {.what = "repeats", .hi = INT32_MAX, .exact = fits ? times : NULL};
-  const Dim *const *want = build_read(&c->b, op_in(c, 1), read, &n);
+  const Dim *const *want = build_read(&c->b, given, read, &n);
   if (!want) return false;
   if (n != op_rank(c, 0)) return op_fail(c, DIAG_E0402, "%zu repeats for shape %s", n, op_shape(c, 0));
   for (size_t i = 0; i < n; i++) {

@@ -200,6 +200,20 @@ bool import_roi_align(OpContext *c) {
   return op_routine(c, "cn_op_roi_align", in, 4, attrs, 3, NULL, &type, 1, &y) && op_give(c, 0, build_cast(b, y, op_dtype(c, 0), true));
 }
 
+bool import_max_roi_pool(OpContext *c) {
+  Builder *b = &c->b;
+  size_t n;
+  const int64_t *pooled = op_ints(c, "pooled_shape", &n);
+  if (n != 2 || pooled[0] < 1 || pooled[1] < 1 || pooled[0] > INT16_MAX || pooled[1] > INT16_MAX) return op_fail(c, DIAG_E0304, "attribute 'pooled_shape' must have two values above 0");
+  if (!op_rank_in(c, 0, 4, 4) || !op_rank_in(c, 1, 2, 2)) return false;
+  if (!ir_require_eq(b->ir, op_dim(c, 1, 1), bd_const(b, 5))) return op_fail(c, DIAG_E0402, "regions %s: five values each are needed", op_shape(c, 1));
+  Value *x = real(c, op_in(c, 0)), *y;
+  Value *const in[] = {x, real(c, op_in(c, 1)), build_scalar_f(b, x->type.dtype, (double)op_float(c, "spatial_scale", 1))};
+  const Dim *const dims[] = {op_dim(c, 1, 0), op_dim(c, 0, 1), bd_const(b, pooled[0]), bd_const(b, pooled[1])};
+  const Type type = type_tensor(b->ir, x->type.dtype, 4, dims);
+  return op_routine(c, "cn_op_max_roi_pool", in, 3, NULL, 0, NULL, &type, 1, &y) && op_give(c, 0, build_cast(b, y, op_dtype(c, 0), true));
+}
+
 /* ---- LinearAttention ---- */
 /* Whether operand k, [B][T][..] as the query, is there exactly if the rule asks for it. */
 static bool check_gate(OpContext *c, size_t k, bool asked, const char *what) {

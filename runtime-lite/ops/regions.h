@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT-0 */
-/* Samples of regions of an image (RoiAlign). */
+/* Samples of regions of an image (RoiAlign), and their largest elements (MaxRoiPool). */
 #ifndef CN_OPS_REGIONS_H
 #define CN_OPS_REGIONS_H
 
@@ -94,6 +94,61 @@ CN_NOINLINE int cn_op_roi_align(const castnet_tensor *in, size_t n_in, castnet_t
       const size_t plane = ((size_t)batch * channels + k / (h * w)) * r.height * r.width;
       const double v = cn_roi_bin(&r, plane, k / w % h, k % w);
       cn_real_store(&out[0], i * channels * h * w + k, r.largest || count == 0 ? v : v / (double)count);
+    }
+  }
+  return CASTNET_OK;
+}
+
+/* A region's place in whole elements, halves away from zero; what is no place is far outside. */
+CN_INLINE int64_t cn_roi_place(double x) {
+  if (!(x > -1073741824.0)) return -1073741824;
+  if (x > 1073741824.0) return 1073741824;
+  return (int64_t)(x < 0.0 ? x - 0.5 : x + 0.5);
+}
+
+typedef struct cn_span { size_t from, to; } cn_span;
+
+/* The part of 0 .. n - 1 that is bin k of `bins` over first .. last: bins share elements where the length is no multiple. */
+CN_INLINE cn_span cn_roi_span(int64_t first, int64_t last, int64_t k, int64_t bins, int64_t n) {
+  const int64_t length = last >= first ? last - first + 1 : 1;
+  const int64_t from = first + k * length / bins, to = first + ((k + 1) * length + bins - 1) / bins;
+  cn_span s;
+  s.from = (size_t)(from < 0 ? 0 : from > n ? n : from);
+  s.to = (size_t)(to < 0 ? 0 : to > n ? n : to);
+  return s;
+}
+
+/* 0 where nothing is in the bin. */
+CN_INLINE double cn_roi_largest(const castnet_tensor *x, size_t plane, cn_span rows, cn_span columns) {
+  double most = 0.0;
+  int any = 0;
+  for (size_t i = rows.from; i < rows.to; i++)
+    for (size_t j = columns.from; j < columns.to; j++) {
+      const double v = cn_real_load(x, plane + i * (size_t)x->dims[3] + j);
+      if (!any || v > most || v != v) most = v;
+      if (v != v) return v;
+      any = 1;
+    }
+  return most;
+}
+
+/* in: X [batches][channels][height][width], regions [n][5] (batch x0 y0 x1 y1, ends within), the scale []; out:
+ * [n][channels][h][w], all f32 or f64. */
+CN_NOINLINE int cn_op_max_roi_pool(const castnet_tensor *in, size_t n_in, castnet_tensor *out, size_t n_out, const castnet_attr *attrs,
+                                   size_t n_attrs, void *scratch, size_t scratch_size, const castnet_env *env) {
+  const size_t n = (size_t)out[0].dims[0], channels = (size_t)out[0].dims[1], h = (size_t)out[0].dims[2], w = (size_t)out[0].dims[3];
+  const double scale = cn_real_load(&in[2], 0);
+  (void)n_in, (void)n_out, (void)attrs, (void)n_attrs, (void)scratch, (void)scratch_size, (void)env;
+  for (size_t i = 0; i < n; i++) {
+    const double at = cn_real_load(&in[1], 5 * i);
+    if (!(at >= 0.0 && at < (double)in[0].dims[0])) return CASTNET_ERR_INDEX;
+    int64_t box[4];
+    for (size_t k = 0; k < 4; k++) box[k] = cn_roi_place(cn_real_load(&in[1], 5 * i + 1 + k) * scale);
+    for (size_t k = 0; k < channels * h * w; k++) {
+      const size_t plane = ((size_t)at * channels + k / (h * w)) * (size_t)in[0].dims[2] * (size_t)in[0].dims[3];
+      const cn_span rows = cn_roi_span(box[1], box[3], (int64_t)(k / w % h), (int64_t)h, in[0].dims[2]),
+                    columns = cn_roi_span(box[0], box[2], (int64_t)(k % w), (int64_t)w, in[0].dims[3]);
+      cn_real_store(&out[0], i * channels * h * w + k, cn_roi_largest(&in[0], plane, rows, columns));
     }
   }
   return CASTNET_OK;

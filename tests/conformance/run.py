@@ -35,10 +35,11 @@ HEAD = "# Cases that castnet refuses so far, each with the codes and operators i
 class Suite:
     """The options of a run and what follows from them."""
 
-    def __init__(self, options):
+    def __init__(self, options, cases):
         self.options = options
         self.castnet = harness.castnet_path(options.castnet)
         self.random = {name: outputs.split() for name, outputs in harness.read_list(RANDOM).items()}
+        self.random.update({case["id"]: case["random"] for case in cases if case.get("random")})
         self.common = [*harness.machine_options(options), "--json", "--timeout", max(1, options.timeout // 3)]  # of one run
         if options.sanitize:
             if not harness.supports(self.castnet, "check", "--sanitize"):
@@ -148,16 +149,16 @@ def judge(results, expected, partial=False):
     return sorted(wrong, key=lambda item: results[item[0]][0] in (PASS, *LISTABLE))
 
 
-def update(results, expected, allow_growth):
+def update(path, results, expected, allow_growth):
     """Rewrite the list from what was run now; cases that were not run keep their line."""
     kept = {name: reason for name, reason in expected.items() if name not in results}
     kept.update({name: f"{cls} {codes_of(reason)}" for name, (cls, reason) in results.items() if cls in LISTABLE})
     grown = sorted(set(kept) - set(expected))
-    if grown and EXPECTED.exists() and not allow_growth:
+    if grown and path.exists() and not allow_growth:
         print(f"not rewritten: {len(grown)} cases would be new in the list (--allow-growth), first: {grown[0]}")
         return
-    EXPECTED.write_text(HEAD + "".join(f"{name}\t{kept[name]}\n" for name in sorted(kept)))
-    print(f"{EXPECTED.name} rewritten: {len(kept)} cases")
+    path.write_text(HEAD + "".join(f"{name}\t{kept[name]}\n" for name in sorted(kept)))
+    print(f"{path.name} rewritten: {len(kept)} cases")
 
 
 def parse():
@@ -172,7 +173,8 @@ def parse():
     parser.add_argument("--sanitize", action="store_true", help="castnet, and generated code, built with ASan and UBSan")
     parser.add_argument("--timeout", type=int, default=60, help="seconds a case")
     parser.add_argument("--results", type=Path, help="write {case: {class, reason}} here as JSON")
-    parser.add_argument("--update", action="store_true", help=f"rewrite {EXPECTED.name} from this run")
+    parser.add_argument("--expected", type=Path, default=EXPECTED, help="the list of expected failures")
+    parser.add_argument("--update", action="store_true", help="rewrite that list from this run")
     parser.add_argument("--allow-growth", action="store_true")
     parser.add_argument("--partial", action="store_true", help="the target prints fewer steps than others: any refusal is skipped")
     parser.add_argument("--no-batch", action="store_true", help="one castnet process a case")
@@ -183,8 +185,8 @@ def main():
     options = parse()
     if harness.is_missing(options):
         return harness.totals(0, 0, 1)
-    suite = Suite(options)
     cases = select_cases(options)
+    suite = Suite(options, cases)
     begin = time.monotonic()
     chunks = [cases[i:i + CHUNK] for i in range(0, len(cases), CHUNK)]
     answers = harness.parallel(suite.check_chunk, chunks, options.jobs, f"conformance, {CHUNK} cases each")
@@ -201,10 +203,10 @@ def main():
     if judged_random:
         print(f"  of those that pass, {judged_random} have random outputs: judged by type and shape only")
 
-    expected = harness.read_list(EXPECTED)
+    expected = harness.read_list(options.expected)
     if options.update:
-        update(results, expected, options.allow_growth)
-        expected = harness.read_list(EXPECTED)
+        update(options.expected, results, expected, options.allow_growth)
+        expected = harness.read_list(options.expected)
     wrong = judge(results, expected, options.partial)
     for name, why in wrong[:50]:
         print(f"FAIL {name}: {why}")
