@@ -5,6 +5,7 @@
 
 #include "castnet_abi.h"
 
+#include "ops/bits.h"
 #include "ops/boxes.h"
 #include "ops/det.h"
 #include "ops/find.h"

@@ -35,11 +35,13 @@ CN_INLINE float cn_cast_f16_f32(uint16_t h) {
   return cn_from_bits_f32((u + cn_pick_u32(code < 0x7c00u, 0, 112u << 23)) | (uint32_t)(h & 0x8000u) << 16);
 }
 
+/* A NaN keeps what payload the format has room for, so that one that was widened comes back as it was. */
 CN_INLINE uint16_t cn_cast_f32_f16(float x) {
   const uint32_t u = cn_bits_f32(x), ax = u & 0x7fffffffu;
   const uint32_t code = cn_narrow_f32(ax, 10, 15);
   const uint32_t finite = cn_pick_u32(ax < 0x47800000u, code, 0x7c00u);
-  return (uint16_t)(cn_pick_u32(ax > 0x7f800000u, 0x7e00u | ((ax >> 13) & 0x3ffu), finite) | (u >> 16 & 0x8000u));
+  const uint32_t payload = (ax >> 13) & 0x3ffu, nan = 0x7c00u | payload | (uint32_t)(payload == 0) << 9;
+  return (uint16_t)(cn_pick_u32(ax > 0x7f800000u, nan, finite) | (u >> 16 & 0x8000u));
 }
 
 CN_INLINE float cn_cast_bf16_f32(uint16_t h) { return cn_from_bits_f32((uint32_t)h << 16); }
@@ -47,7 +49,7 @@ CN_INLINE float cn_cast_bf16_f32(uint16_t h) { return cn_from_bits_f32((uint32_t
 CN_INLINE uint16_t cn_cast_f32_bf16(float x) {
   const uint32_t u = cn_bits_f32(x);
   const uint32_t rounded = (u + 0x7fffu + ((u >> 16) & 1)) >> 16;
-  return (uint16_t)cn_pick_u32(x == x, rounded, u >> 16 | 0x40u);
+  return (uint16_t)cn_pick_u32(x == x, rounded, u >> 16 | (uint32_t)((u & 0x7f0000u) == 0) << 6);
 }
 
 /* Rounded to odd: a later rounding to a much narrower format is then the rounding of x itself. */

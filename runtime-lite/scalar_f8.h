@@ -54,22 +54,28 @@ CN_INLINE uint8_t cn_cast_f32_f8e4m3fnuz_nosat(float x) {
 CN_INLINE float cn_cast_f8e5m2_f32(uint8_t h) {
   const uint32_t code = h & 0x7fu;
   const float finite = cn_widen_f32(code, 2, 15);
-  const float special = cn_pick_f32(code == 0x7cu, cn_inf_f32(), cn_nan_f32());
+  const float special = cn_from_bits_f32(0x7f800000u | (code & 3u) << 21); /* infinity, or a NaN with its payload */
   return cn_sign_bit_f32(cn_pick_f32(code < 0x7cu, finite, special), h);
+}
+
+/* A NaN of f8e5m2 with the payload that the bits of an f32's keep. */
+CN_INLINE uint32_t cn_nan_f8e5m2(uint32_t u) {
+  const uint32_t payload = u >> 21 & 3u;
+  return 0x7cu | payload | (uint32_t)(payload == 0) << 1;
 }
 
 CN_INLINE uint8_t cn_cast_f32_f8e5m2(float x) {
   const uint32_t u = cn_bits_f32(x), ax = u & 0x7fffffffu;
   const uint32_t code = cn_narrow_f32(ax, 2, 15);
   const uint32_t a = cn_pick_u32((ax < 0x48000000u) & (code <= 0x7bu), code, 0x7bu);
-  return (uint8_t)(cn_pick_u32(x == x, a, 0x7eu) | (u >> 24 & 0x80u));
+  return (uint8_t)(cn_pick_u32(x == x, a, cn_nan_f8e5m2(u)) | (u >> 24 & 0x80u));
 }
 
 CN_INLINE uint8_t cn_cast_f32_f8e5m2_nosat(float x) {
   const uint32_t u = cn_bits_f32(x), ax = u & 0x7fffffffu;
   const uint32_t code = cn_narrow_f32(ax, 2, 15);
   const uint32_t a = cn_pick_u32((ax < 0x48000000u) & (code <= 0x7bu), code, 0x7cu);
-  return (uint8_t)(cn_pick_u32(x == x, a, 0x7eu) | (u >> 24 & 0x80u));
+  return (uint8_t)(cn_pick_u32(x == x, a, cn_nan_f8e5m2(u)) | (u >> 24 & 0x80u));
 }
 
 CN_INLINE float cn_cast_f8e5m2fnuz_f32(uint8_t h) {

@@ -108,6 +108,14 @@ static Str cast_text(EmitCtx *c, DType from, DType to, bool saturate, Str x) {
   return is_narrow_float(to) ? convert(c, to, DT_f32, true, x) : x;
 }
 
+/* The register value of type `to` that has the bits of one of type `from`. */
+static Str bits_text(EmitCtx *c, DType from, DType to, Str x) {
+  const CastStep *path[CAST_STEPS];
+  const size_t n = bits_path(from, to, path);
+  for (size_t i = 0; i < n; i++) x = call1(c, path[i]->name, x);
+  return x;
+}
+
 /* A register value after an operation at type t: rounded (narrow floats), wrapped (sub-byte integers). */
 static Str settle_text(EmitCtx *c, DType t, Str x) {
   return is_narrow_float(t) || is_sub_byte(t) ? cast_text(c, dtype_compute(t), t, true, x) : x;
@@ -256,6 +264,7 @@ static Str node_text(ExprPrinter *p, StrBuf *b, const ExprNode *n, unsigned inde
       return scalar_result(n->fn, dtype_compute(at)) == DT_b1 ? x : settle_text(c, n->type, x);
     }
     case EXPR_CAST: return cast_text(c, p->e->nodes[n->args[0]].type, n->type, n->saturate, args[0]);
+    case EXPR_BITS: return bits_text(c, p->e->nodes[n->args[0]].type, n->type, args[0]);
   }
   return (Str){0};
 }

@@ -55,6 +55,10 @@ NOSAT(NOSAT_LOOP)
 LOOP(cn_odd_f64_f32, f64, f32)
 LOOP(cn_odd_s64_f64, s64, f64)
 LOOP(cn_odd_u64_f64, u64, f64)
+LOOP(cn_bits_f32, f32, u32)
+LOOP(cn_bits_f64, f64, u64)
+LOOP(cn_from_bits_f32, u32, f32)
+LOOP(cn_from_bits_f64, u64, f64)
 LOOP(cn_sat_s4, s8, s8)
 LOOP(cn_sat_u4, u8, u8)
 LOOP(cn_sat_s2, s8, s8)
@@ -72,6 +76,8 @@ static const CastStep nosat[DT_COUNT] = {NOSAT(NOSAT_ROW)};
 static const CastStep odd_f64 = STEP(cn_odd_f64_f32, f64, f32);
 static const CastStep odd_s64 = STEP(cn_odd_s64_f64, s64, f64);
 static const CastStep odd_u64 = STEP(cn_odd_u64_f64, u64, f64);
+static const CastStep to_bits[DT_COUNT] = {[DT_f32] = STEP(cn_bits_f32, f32, u32), [DT_f64] = STEP(cn_bits_f64, f64, u64)};
+static const CastStep from_bits[DT_COUNT] = {[DT_f32] = STEP(cn_from_bits_f32, u32, f32), [DT_f64] = STEP(cn_from_bits_f64, u64, f64)};
 static const CastStep sub_byte[DT_COUNT][2] = {
     [DT_s4] = {STEP(cn_wrap_s4, s8, s4), STEP(cn_sat_s4, s8, s4)},
     [DT_u4] = {STEP(cn_wrap_u4, u8, u4), STEP(cn_sat_u4, u8, u4)},
@@ -124,11 +130,37 @@ size_t cast_path(DType from, DType to, bool saturate, const CastStep *ret[CAST_S
   return n;
 }
 
-void cast_eval_strip(DType from, DType to, bool saturate, const void *in, void *out, size_t n) {
+bool bits_exist(DType from, DType to) { return is_numeric(from) && is_numeric(to) && dtype_rows[from].bits == dtype_rows[to].bits; }
+
+/* An unsigned integer with the bits of t: the type that it is computed in. */
+static DType bits_carrier(DType t) {
+  switch (dtype_rows[t].bits) {
+    case 64: return DT_u64;
+    case 32: return DT_u32;
+    case 16: return DT_u16;
+    default: return DT_u8;
+  }
+}
+
+size_t bits_path(DType from, DType to, const CastStep *ret[CAST_STEPS]) {
+  size_t n = 0;
+  const DType carrier = bits_carrier(from);
+  if (from == to) return 0;
+  if (to_bits[from].name) ret[n++] = &to_bits[from];
+  else if (dtype_is_float(from)) ret[n++] = nosat[from].name ? &nosat[from] : &pairs[DT_f32][from]; /* infinity stays */
+  else if (dtype_compute(from) != carrier) ret[n++] = &pairs[dtype_compute(from)][carrier];
+  if (dtype_rows[from].bits < 8 && dtype_rows[from].kind == KIND_S) ret[n++] = &sub_byte[dtype_rows[from].bits == 4 ? DT_u4 : DT_u2][0];
+  if (from_bits[to].name) ret[n++] = &from_bits[to];
+  else if (dtype_is_float(to)) ret[n++] = &pairs[to][DT_f32];
+  else if (dtype_compute(to) != carrier) ret[n++] = &pairs[carrier][dtype_compute(to)];
+  if (dtype_rows[to].bits < 8 && dtype_rows[to].kind == KIND_S) ret[n++] = &sub_byte[to][0];
+  return n;
+}
+
+/* Runs a path over a strip, a piece at a time where it has more than one step. */
+static void path_eval(const CastStep *const *path, size_t steps, size_t in_size, size_t out_size, const void *in, void *out, size_t n) {
   enum { PIECE = 256 };
   uint64_t buffer[2][PIECE];
-  const CastStep *path[CAST_STEPS];
-  const size_t steps = cast_path(from, to, saturate, path), in_size = dtype_strip_size(from), out_size = dtype_strip_size(to);
   if (steps == 0) {
     if (n) memmove(out, in, n * in_size);
     return;
@@ -146,4 +178,16 @@ void cast_eval_strip(DType from, DType to, bool saturate, const void *in, void *
     }
     memcpy((char *)out + at * out_size, src, m * out_size);
   }
+}
+
+void cast_eval_strip(DType from, DType to, bool saturate, const void *in, void *out, size_t n) {
+  const CastStep *path[CAST_STEPS];
+  const size_t steps = cast_path(from, to, saturate, path);
+  path_eval(path, steps, dtype_strip_size(from), dtype_strip_size(to), in, out, n);
+}
+
+void bits_eval_strip(DType from, DType to, const void *in, void *out, size_t n) {
+  const CastStep *path[CAST_STEPS];
+  const size_t steps = bits_path(from, to, path);
+  path_eval(path, steps, dtype_strip_size(dtype_compute(from)), dtype_strip_size(dtype_compute(to)), in, out, n);
 }

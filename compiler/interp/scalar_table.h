@@ -45,6 +45,11 @@ bool cast_exists(DType from, DType to); /* both numeric: no strings, no complex 
 size_t cast_path(DType from, DType to, bool saturate, const CastStep *ret[CAST_STEPS]);
 void cast_eval_strip(DType from, DType to, bool saturate, const void *in, void *out, size_t n); /* in and out disjoint */
 
+/* The same for the value of type `to` that has x's bits, between types as computed (dtype_compute): f16 -> s16 is cn_cast_f32_f16, cn_cast_u16_s16. */
+bool bits_exist(DType from, DType to); /* both numeric, of one width */
+size_t bits_path(DType from, DType to, const CastStep *ret[CAST_STEPS]);
+void bits_eval_strip(DType from, DType to, const void *in, void *out, size_t n); /* strips of the compute types, disjoint */
+
 size_t dtype_strip_size(DType t); /* bytes of an element in a strip */
 
 #endif

@@ -120,6 +120,7 @@ InterpStatus strip_run(StripEval *s, const int64_t *point, size_t count) {
         break;
       }
       case EXPR_CAST: st = run_cast(s, n, out, count); break;
+      case EXPR_BITS: bits_eval_strip(s->e->nodes[n->args[0]].type, n->type, s->strips[n->args[0]], out, count); break;
     }
     if (st != INTERP_OK) return st;
   }

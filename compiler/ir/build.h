@@ -59,6 +59,7 @@ Value *build_fn1(Builder *b, ScalarFn fn, Value *x);
 Value *build_fn2(Builder *b, ScalarFn fn, Value *x, Value *y); /* same type; broadcasts */
 Value *build_fn3(Builder *b, ScalarFn fn, Value *x, Value *y, Value *z);
 Value *build_cast(Builder *b, Value *x, DType to, bool saturate); /* x itself when of that type */
+Value *build_bits(Builder *b, Value *x, DType to); /* the values that have x's bits; bits_exist(x's type, to) */
 /* An expression over n operands, broadcast together (and with `dims` if rank >= 0: the output's shape). */
 Value *build_expr(Builder *b, Expr e, Value *const *in, size_t n, int rank, const Dim *const *dims);
 

@@ -87,3 +87,11 @@ Value *build_cast(Builder *b, Value *x, DType to, bool saturate) {
   (void)expr_cast(a, &e, to, saturate, expr_input(a, &e, 0, x->type.dtype));
   return build_expr(b, e, &x, 1, -1, NULL);
 }
+
+Value *build_bits(Builder *b, Value *x, DType to) {
+  if (!x || x->type.dtype == to) return x;
+  Arena *a = b->ir->arena;
+  Expr e = {0};
+  (void)expr_bits(a, &e, to, expr_input(a, &e, 0, x->type.dtype));
+  return build_expr(b, e, &x, 1, -1, NULL);
+}

@@ -255,6 +255,7 @@ static Known eval_node(Builder *b, const Expr *e, const ExprNode *n, const Known
     case EXPR_INDEX: return known_dim(bd_const(b, coord[n->axis]));
     case EXPR_FN: return eval_fn(b, e, n, at);
     case EXPR_CAST: return eval_cast(b, e, n, at[n->args[0]]);
+    case EXPR_BITS: return (Known){0};
   }
   return (Known){0};
 }

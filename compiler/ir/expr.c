@@ -10,6 +10,7 @@ static bool node_same(const ExprNode *a, const ExprNode *b) {
     case EXPR_INDEX: return a->axis == b->axis;
     case EXPR_FN: return a->fn == b->fn && memcmp(a->args, b->args, sizeof a->args) == 0;
     case EXPR_CAST: return a->args[0] == b->args[0] && a->saturate == b->saturate;
+    case EXPR_BITS: return a->args[0] == b->args[0];
   }
   return false;
 }
@@ -103,8 +104,13 @@ uint32_t expr_cast(Arena *a, Expr *e, DType to, bool saturate, uint32_t x) {
   return expr_push(a, e, (ExprNode){.kind = EXPR_CAST, .type = to, .saturate = saturate, .args = {x}});
 }
 
+uint32_t expr_bits(Arena *a, Expr *e, DType to, uint32_t x) {
+  if (e->nodes[x].type == to) return x;
+  return expr_push(a, e, (ExprNode){.kind = EXPR_BITS, .type = to, .args = {x}});
+}
+
 unsigned expr_node_arity(const ExprNode *n) {
-  return n->kind == EXPR_FN ? scalar_rows[n->fn].arity : n->kind == EXPR_CAST ? 1 : 0;
+  return n->kind == EXPR_FN ? scalar_rows[n->fn].arity : n->kind == EXPR_CAST || n->kind == EXPR_BITS ? 1 : 0;
 }
 
 uint32_t expr_inline(Arena *a, Expr *dst, const Expr *src, const uint32_t *inputs) {
@@ -195,6 +201,7 @@ static void node_print(StrBuf *b, const Expr *e, uint32_t i, const uint32_t *lab
     case EXPR_INDEX: sb_printf(b, "i%u", n->axis); return;
     case EXPR_FN: sb_printf(b, "%s(", scalar_rows[n->fn].name); break;
     case EXPR_CAST: sb_printf(b, "%s%s(", dtype_name(n->type), n->saturate ? "" : "!"); break;
+    case EXPR_BITS: sb_printf(b, "%s~(", dtype_name(n->type)); break;
   }
   for (unsigned k = 0; k < expr_node_arity(n); k++) {
     if (k) sb_puts(b, ", ");

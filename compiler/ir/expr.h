@@ -16,7 +16,8 @@ typedef enum ExprKind {
   EXPR_DIM,   /* value of dimension expression `dim`, type s64 */
   EXPR_INDEX, /* this point's coordinate on axis `axis`, type s64 */
   EXPR_FN,    /* fn(args...) */
-  EXPR_CAST   /* args[0] converted to `type`; `saturate` matters for float8 targets only */
+  EXPR_CAST,  /* args[0] converted to `type`; `saturate` matters for float8 targets only */
+  EXPR_BITS   /* the value of `type` that has args[0]'s bits: types of one width */
 } ExprKind;
 
 typedef struct ExprNode {
@@ -51,6 +52,7 @@ uint32_t expr_fn1(Arena *a, Expr *e, ScalarFn fn, uint32_t x);
 uint32_t expr_fn2(Arena *a, Expr *e, ScalarFn fn, uint32_t x, uint32_t y);
 uint32_t expr_fn3(Arena *a, Expr *e, ScalarFn fn, uint32_t x, uint32_t y, uint32_t z);
 uint32_t expr_cast(Arena *a, Expr *e, DType to, bool saturate, uint32_t x); /* x itself when already of that type */
+uint32_t expr_bits(Arena *a, Expr *e, DType to, uint32_t x);                /* likewise */
 static inline DType expr_type(const Expr *e) { return e->nodes[e->n - 1].type; }
 
 /* The type at which an EXPR_FN node's function is computed: that of its last argument (comparisons differ from `type`). */

@@ -63,14 +63,16 @@ static bool parse_call(ExprParse *x, Str name, uint32_t *ret) {
   return true;
 }
 
-/* `f32 2` is a constant, `f32(x)` and `f8e5m2!(x)` (not saturating) are casts. */
+/* `f32 2` is a constant, `f32(x)` and `f8e5m2!(x)` (not saturating) are casts, `f32~(x)` has the bits of x. */
 static bool parse_typed(ExprParse *x, DType t, uint32_t *ret) {
   Parse *p = x->p;
   const bool wraps = p->s.len && *p->s.ptr == '!' && parse_is(p, "!");
-  if (!p->s.len || *p->s.ptr != '(') return wraps ? parse_fail(p, "expected (") : (parse_blank(p), parse_const(x, t, ret));
+  const bool bits = p->s.len && *p->s.ptr == '~' && parse_is(p, "~");
+  if (!p->s.len || *p->s.ptr != '(') return wraps || bits ? parse_fail(p, "expected (") : (parse_blank(p), parse_const(x, t, ret));
   uint32_t arg;
   if (!parse_want(p, "(") || !parse_node(x, &arg) || !parse_want(p, ")")) return false;
-  *ret = expr_cast(p->a, x->e, t, !wraps, arg);
+  if (bits && !bits_exist(x->e->nodes[arg].type, t)) return parse_fail(p, "bits of a type of another width");
+  *ret = bits ? expr_bits(p->a, x->e, t, arg) : expr_cast(p->a, x->e, t, !wraps, arg);
   return true;
 }
 

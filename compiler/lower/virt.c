@@ -168,7 +168,7 @@ unsigned virt_cost(const Virt *v) {
   unsigned cost = 0;
   for (uint32_t i = 0; i < v->expr.n; i++) {
     const ExprNode *n = &v->expr.nodes[i];
-    if (n->kind == EXPR_CAST) cost += 1;
+    if (n->kind == EXPR_CAST || n->kind == EXPR_BITS) cost += 1;
     if (n->kind == EXPR_FN) cost += fn_cost(n->fn);
   }
   for (uint32_t k = 0; k < v->n_loads; k++)

@@ -1,5 +1,5 @@
 /* Element-wise operators: one scalar function, or a few joined by the builder. */
-#include "ops/import.h"
+#include "ops/shared.h"
 
 static bool give(OpContext *c, Value *v) {
   c->out[0] = v;
@@ -227,12 +227,13 @@ bool import_cast_like(OpContext *c) {
   return give(c, build_cast(&c->b, c->in[0], to, cast_saturates(c, to)));
 }
 
-/* Between integers of one width a cast that wraps keeps the bits, and a bool is a byte of 0 or 1. */
+/* Complex numbers are structures, whose bytes a routine copies; all else is an expression. */
 bool import_bit_cast(OpContext *c) {
   const DType from = op_dtype(c, 0), to = dtype_from_onnx(op_int(c, "to", 0));
   if (to == DT_NONE || dtype_rows[from].bits != dtype_rows[to].bits) return op_fail(c, DIAG_E0304, "attribute \"to\" names no type of %u bits", dtype_rows[from].bits);
   if (from == to) return give(c, c->in[0]);
-  const bool whole = dtype_is_int(to) && (dtype_is_int(from) || from == DT_b1);
-  if (!whole || !cast_exists(from, to)) return op_unsupported(c, "the bits of %s as %s", dtype_name(from), dtype_name(to));
-  return give(c, build_cast(&c->b, c->in[0], to, true));
+  if (bits_exist(from, to)) return give(c, build_bits(&c->b, c->in[0], to));
+  const Type type = type_tensor(c->b.ir, to, op_rank(c, 0), c->in[0]->type.dims);
+  Value *v;
+  return op_routine(c, "cn_op_bits", c->in, 1, NULL, 0, NULL, &type, 1, &v) && give(c, v);
 }

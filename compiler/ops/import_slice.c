@@ -1,4 +1,4 @@
-/* Cutting and joining: Slice, Split, Concat, Pad. */
+/* Cutting and joining: Slice, Split, Concat. */
 #include "ops/shared.h"
 
 /* ---- Slice ---- */
@@ -194,87 +194,4 @@ bool import_concat(OpContext *c) {
   if (op_rank(c, 0) == 0) return op_fail(c, DIAG_E0402, "scalars cannot be concatenated");
   if (!op_axis_attr(c, "axis", 1, op_rank(c, 0), &axis)) return false;
   return op_give(c, 0, build_concat(&c->b, c->in, c->n_in, axis));
-}
-
-/* ---- Pad ---- */
-static bool pad_mode(OpContext *c, PadMode *ret) {
-  static const struct {
-    const char *name;
-    PadMode mode;
-  } modes[] = {{"constant", PAD_CONSTANT}, {"reflect", PAD_REFLECT}, {"edge", PAD_EDGE}, {"wrap", PAD_WRAP}};
-  const Str s = op_str(c, "mode", "constant");
-  for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
-    *ret = modes[i].mode;
-    if (str_is(s, modes[i].name)) return true;
-  }
-  return op_fail(c, DIAG_E0304, "attribute 'mode' is %s", diag_quote(c->b.ir->diags, s));
-}
-
-/* Pads as dimensions: attribute `pads` (`paddings` in version 1) or input 1; starts, then ends, of the chosen axes. */
-static const Dim *const *pad_amounts(OpContext *c, Value *pads, size_t *ret_n) {
-  const char *name = c->row->until < 2 ? "paddings" : "pads";
-  if (c->row->since >= 11)
-    return build_read(&c->b, pads, (ReadDims){.what = "pads", .lo = INT32_MIN, .hi = INT32_MAX}, ret_n);
-  const int64_t *v = op_ints(c, name, ret_n);
-  return build_content(&c->b, build_ints(&c->b, v, *ret_n), ret_n);
-}
-
-/* Pads of axes that only data decides, as those of all axes. */
-static Value *pad_everywhere(OpContext *c, Value *pads, Value *axes, uint32_t rank) {
-  Builder *b = &c->b;
-  int64_t n, zeros[2 * MAX_RANK] = {0};
-  if (axes->type.rank != 1 || !dim_is_const(axes->type.dims[0], &n) ||
-      !ir_require_eq(b->ir, pads->type.dims[0], bd_const(b, 2 * n))) {
-    (void)op_fail(c, DIAG_E0402, "pads and axes do not fit together");
-    return NULL;
-  }
-  Value *sides[2];
-  for (int k = 0; k < 2; k++) {
-    Value *part = build_slice(b, pads, 0, bd_const(b, k * n), bd_const(b, n), op_dims(c)->one);
-    sides[k] = op_scatter_vector(c, build_ints(b, zeros, rank), part, axes);
-  }
-  return build_concat(b, sides, 2, 0);
-}
-
-/* A reflection needs as many elements behind the edge as it pads; wrapping, and repeating the edge, one. */
-static bool pad_reaches(OpContext *c, PadMode mode, const Dim *const *lo, const Dim *const *hi) {
-  for (uint32_t i = 0; i < op_rank(c, 0) && mode != PAD_CONSTANT; i++) {
-    const Dim *const most = dim_max(op_dims(c), lo[i], hi[i]), *const n = op_dim(c, 0, i);
-    const Dim *const room = mode == PAD_REFLECT ? dim_addc(op_dims(c), n, -1) : n;
-    const bool pads = dim_le(op_dims(c), most, op_dims(c)->zero) != 1;
-    if (pads && (dim_is(n, 0) || (mode == PAD_REFLECT && dim_le(op_dims(c), most, room) == 0)))
-      return op_fail(c, DIAG_E0402, "axis %u of shape %s has too few elements for the pads", i, op_shape(c, 0));
-  }
-  return true;
-}
-
-bool import_pad(OpContext *c) {
-  Builder *b = &c->b;
-  const uint32_t rank = op_rank(c, 0);
-  const Dim *lo[MAX_RANK], *hi[MAX_RANK];
-  const int64_t *axes = NULL;
-  size_t n, n_axes = rank;
-  PadMode mode;
-  if (!pad_mode(c, &mode)) return false;
-  Value *amounts = op_in(c, 1);
-  if (amounts && !op_rank_in(c, 1, 1, 1)) return false;
-  if (op_in(c, 3) && !build_const_ints(b, op_in(c, 3), &axes, &n_axes) &&
-      !(amounts = pad_everywhere(c, amounts, op_in(c, 3), rank)))
-    return false;
-  const Dim *const *pads = pad_amounts(c, amounts, &n);
-  if (!pads) return false;
-  if (n != 2 * n_axes) return op_fail(c, DIAG_E0402, "%zu pads for %zu axes of shape %s", n, n_axes, op_shape(c, 0));
-  for (uint32_t i = 0; i < rank; i++) lo[i] = hi[i] = op_dims(c)->zero;
-  for (size_t k = 0; k < n_axes; k++) {
-    uint32_t axis = (uint32_t)k;
-    if (axes && !op_axis(c, axes[k], rank, &axis)) return false;
-    lo[axis] = pads[k];
-    hi[axis] = pads[n_axes + k];
-  }
-  if (!pad_reaches(c, mode, lo, hi)) return false;
-  Value *value = op_in(c, 2);
-  if (c->row->since < 11 && op_has_attr(c, "value"))
-    value = op_scalar_like(c, op_in(c, 0), (double)op_float(c, "value", 0));
-  if (value && value->type.rank > 0) value = build_reshape(b, value, 0, NULL);
-  return op_give(c, 0, build_pad(b, op_in(c, 0), mode, lo, hi, mode == PAD_CONSTANT ? value : NULL));
 }

@@ -210,11 +210,47 @@ static void long_strips_in_pieces(void **state) {
   }
 }
 
+/* The bits of every code of 16 bits or fewer, as any other type of that width and back, NaN payloads too. */
+static void bits_come_back(void **state) {
+  (void)state;
+  enum { N = 65536 };
+  static uint16_t codes[N], back[N];
+  static uint64_t there[N], here[N];
+  static uint8_t bytes[N], bytes_back[N];
+  for (int i = 0; i < N; i++) codes[i] = (uint16_t)i, bytes[i] = (uint8_t)i;
+  for (int f = DT_NONE + 1; f < DT_COUNT; f++) {
+    for (int t = DT_NONE + 1; t < DT_COUNT; t++) {
+      const DType from = (DType)f, to = (DType)t, carrier = dtype_rows[f].bits == 16 ? DT_u16 : DT_u8;
+      if (!bits_exist(from, to) || dtype_rows[f].bits > 16 || dtype_rows[f].bits < 8 || from == DT_b1 || to == DT_b1) continue;
+      const size_t n = dtype_rows[f].bits == 16 ? N : 256;
+      const void *in = dtype_rows[f].bits == 16 ? (const void *)codes : (const void *)bytes;
+      bits_eval_strip(carrier, from, in, there, n);
+      bits_eval_strip(from, to, there, here, n);
+      bits_eval_strip(to, carrier, here, carrier == DT_u16 ? (void *)back : (void *)bytes_back, n);
+      assert_memory_equal(in, carrier == DT_u16 ? (void *)back : (void *)bytes_back, n * dtype_rows[f].bits / 8);
+    }
+  }
+}
+
+static void bits_of_numbers(void **state) {
+  (void)state;
+  const float one = 1.0f;
+  const int8_t minus_two = -2;
+  int32_t word;
+  float value;
+  bits_eval_strip(DT_f32, DT_s32, &one, &word, 1);
+  assert_int_equal(word, 0x3f800000);
+  bits_eval_strip(DT_s4, DT_f4e2m1, &minus_two, &value, 1); /* code 14 */
+  assert_true(value == -4.0f);
+  assert_false(bits_exist(DT_f32, DT_s16) || bits_exist(DT_str, DT_c128) || bits_exist(DT_c64, DT_f64));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(narrow_floats),    cmocka_unit_test(powers_of_two), cmocka_unit_test(to_integers),
       cmocka_unit_test(between_integers), cmocka_unit_test(one_rounding),  cmocka_unit_test(sub_byte),
-      cmocka_unit_test(packed),           cmocka_unit_test(long_strips_in_pieces),
+      cmocka_unit_test(packed),           cmocka_unit_test(long_strips_in_pieces), cmocka_unit_test(bits_come_back),
+      cmocka_unit_test(bits_of_numbers),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
