@@ -14,6 +14,7 @@
 #include "ops/order.h"
 #include "ops/random.h"
 #include "ops/regions.h"
+#include "ops/text.h"
 #include "ops/trees.h"
 
 #endif

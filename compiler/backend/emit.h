@@ -14,7 +14,8 @@
  *   m                            unsigned char *, the workspace
  *   w                            const unsigned char *, the weights
  *   each symbol                  const int64_t for those of inputs; int64_t, 0 at first, for those that data decides
- *   o<N>                         int64_t, offsets in bytes that are not constants */
+ *   o<N>                         int64_t, offsets in bytes that are not constants
+ *   text                         cn_text, where some step makes strings */
 #ifndef CASTNET_EMIT_H
 #define CASTNET_EMIT_H
 

@@ -219,7 +219,7 @@ bool emit_extern(EmitCtx *c, const Step *s) {
   ExternPrinter p = {.c = c, .step = s, .e = e, .params = sb_new(c->arena), .args = sb_new(c->arena),
                      .body = sb_new(c->arena), .symbols = emit_symbols_new(c)};
   sb_puts(&p.params, "const castnet_env *env");
-  sb_puts(&p.args, "&e");
+  sb_puts(&p.args, e->attr.strings ? "&text.env" : "&e");
   if (e->attr.custom) declare_custom(c, e->attr.symbol);
   print_attrs(&p);
   print_operands(&p, "x", "in", s->in, s->n_in);

@@ -5,7 +5,7 @@
 
 /* N_run's own parameters and locals, and words that step functions use. */
 static const char *const reserved_locals[] = {"in", "out", "ws", "ws_size", "env", "need", "bad", "room", "dims", "ret", "error",
-                                              "status", "stream", "begun", "acc", "sum", "end", "at", "part", "scratch", "packed", "state"};
+                                              "status", "stream", "begun", "acc", "sum", "end", "at", "part", "scratch", "packed", "state", "text"};
 
 static bool type_is_sized(const Type *t) {
   if (t->kind != TYPE_TENSOR) return false;
@@ -119,7 +119,7 @@ static bool check_program(const Frame *f) {
 }
 
 bool frame_init(Frame *f, Arena *a, Diags *d, const Program *p, const BackendOptions *opt) {
-  *f = (Frame){.arena = a, .diags = d, .program = p, .opt = opt, .lang = language_of(opt->target), .name = backend_c_name(a, opt->name), .exact = p->regions.n == 0,
+  *f = (Frame){.arena = a, .diags = d, .program = p, .opt = opt, .lang = language_of(opt->target), .name = backend_c_name(a, opt->name), .exact = p->regions.n == 0 && !p->makes_strings,
                .weights_end = WEIGHTS_HEADER, .weights_size = WEIGHTS_HEADER, .weights_by_hash = map_new(a), .offsets = map_new(a)};
   init_inputs(f);
   init_outputs(f);

@@ -257,6 +257,7 @@ static void print_places(Frame *f, const Wanted *want, StrBuf *b) {
     sb_puts(b, "  (void)ws;\n  (void)ws_size;\n");
   }
   if (is_wanted(want, "w")) f->lang->run_weights(f, b);
+  if (f->program->makes_strings) sb_puts(b, "  cn_text text;\n  cn_text_begin(&text, &e, ws, ws_size, &out->ws_needed);\n");
   if (f->lang->run_places) f->lang->run_places(f, b);
   print_offsets(f, want, b);
 }

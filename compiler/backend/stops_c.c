@@ -57,14 +57,15 @@ void stops_symbols(Frame *f, const EmitCtx *c, bool *has) {
   }
 }
 
-static void print_need(StrBuf *b, const Dim *need, const DimNames *names) {
+static void print_need(StrBuf *b, const Dim *need, const DimNames *names, bool strings) {
   if (need) {
     sb_puts(b, "  const int64_t more = cn_dim_bytes(");
     dimc_print_checked(b, need, names);
     sb_puts(b, ", 1, &bad);\n");
   }
   sb_puts(b, "  if (bad) return CASTNET_ERR_DIM;\n");
-  if (need) sb_puts(b, "  out->ws_needed = (size_t)more;\n  if (ws_size < out->ws_needed) return CASTNET_ERR_WORKSPACE;\n");
+  if (need && strings) sb_puts(b, "  if (cn_text_tensors(&text, (size_t)more) != CASTNET_OK) return CASTNET_ERR_WORKSPACE;\n");
+  else if (need) sb_puts(b, "  out->ws_needed = (size_t)more;\n  if (ws_size < out->ws_needed) return CASTNET_ERR_WORKSPACE;\n");
 }
 
 void stops_print(Frame *f, const Map *words, size_t step, StrBuf *b) {
@@ -87,7 +88,7 @@ void stops_print(Frame *f, const Map *words, size_t step, StrBuf *b) {
     dimc_print_checked(b, s.dims.data[i], &names);
     sb_printf(b, ", %u, &bad);\n", s.bytes.data[i]);
   }
-  print_need(b, need, &names);
+  print_need(b, need, &names, f->program->makes_strings);
   for (size_t i = 0; i < locals.n; i++) {
     sb_printf(b, "  %.*s = ", STR_ARG(locals.data[i]));
     dimc_print(b, s.dims.data[n_checks + i], &names, false);

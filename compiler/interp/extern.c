@@ -76,6 +76,38 @@ static InterpStatus decide(Interp *in, const Dim *symbol, int64_t v, InterpStatu
   return INTERP_OK;
 }
 
+/* A call of a routine: its operands. */
+typedef struct RoutineCall {
+  castnet_op *fn;
+  castnet_tensor *x, *y;
+  uint32_t n_in, n_out;
+  castnet_attr *attrs;
+  size_t n_attrs;
+  unsigned char *scratch;
+  size_t scratch_size;
+} RoutineCall;
+
+static int call(const RoutineCall *r, const castnet_env *env) {
+  return r->fn(r->x, r->n_in, r->y, r->n_out, r->attrs, r->n_attrs, r->scratch, r->scratch_size, env);
+}
+
+/* One that makes strings, with a workspace for nothing else: it is called again until that is large enough. */
+static InterpStatus call_for_strings(Interp *in, const RoutineCall *r, const castnet_env *env) {
+  size_t needed = 0;
+  unsigned char *ws = NULL;
+  for (;;) {
+    const size_t size = needed;
+    cn_text text;
+    needed = 0;
+    cn_text_begin(&text, env, ws, size, &needed);
+    const int error = call(r, &text.env);
+    if (error != CASTNET_ERR_WORKSPACE) return status_of(error);
+    in->spent += needed;
+    if (needed <= size || (in->budget && in->spent > in->budget)) return INTERP_ERR_BUDGET;
+    ws = arena_array(in->a, needed, 1);
+  }
+}
+
 InterpStatus interp_extern(Interp *in, const Step *s) {
   const ExternStep *e = s->attr;
   castnet_op *fn = e->attr.custom ? NULL : find_routine(e->attr.symbol);
@@ -91,7 +123,8 @@ InterpStatus interp_extern(Interp *in, const Step *s) {
   if (st == INTERP_OK && s->scratch != NO_TENSOR) st = interp_tensor(in, s->scratch, &scratch);
   if (st == INTERP_OK && s->scratch != NO_TENSOR) st = interp_size(in, in->p->tensors.data[s->scratch].dims[0], &scratch_size);
   if (st != INTERP_OK) return st;
-  st = status_of(fn(x, s->n_in, y, s->n_out, attrs, e->attr.n_attrs, scratch, (size_t)scratch_size, &env));
+  const RoutineCall r = {fn, x, y, s->n_in, s->n_out, attrs, e->attr.n_attrs, scratch, (size_t)scratch_size};
+  st = e->attr.strings ? call_for_strings(in, &r, &env) : status_of(call(&r, &env));
   for (uint32_t k = 0; k < e->n_defs && st == INTERP_OK; k++)
     st = decide(in, e->defs[k].symbol, y[e->defs[k].out].dims[e->defs[k].axis], INTERP_ERR_OP);
   return st;

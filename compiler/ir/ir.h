@@ -151,6 +151,7 @@ typedef struct ExternAttr {
   Str symbol;                 /* the C function */
   bool custom;                /* defined by the user, not in runtime-lite */
   bool random;                /* never folded, never shared */
+  bool strings;               /* makes strings: its environment is that of a cn_text (runtime-lite/text_space.h) */
   const ExternAttrValue *attrs;
   size_t n_attrs;
   const Dim *scratch;         /* bytes of scratch it needs; NULL: none */

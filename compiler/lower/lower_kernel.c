@@ -293,6 +293,7 @@ bool lower_recurrent(Lower *l, const Node *n) {
 bool lower_extern(Lower *l, const Node *n) {
   ExternStep *s = NEW(l->a, ExternStep);
   s->attr = *(const ExternAttr *)n->attr;
+  l->p->makes_strings |= s->attr.strings;
   uint32_t *in = NEW_ARRAY(l->a, uint32_t, n->n_in), *out = NEW_ARRAY(l->a, uint32_t, n->n_out);
   VEC(SymbolDef) defs = {0};
   for (uint32_t k = 0; k < n->n_in; k++) in[k] = lower_dense(l, n->in[k], n->src);

@@ -207,6 +207,7 @@ typedef struct Program {
   VEC(uint32_t) inputs;        /* tensor of each graph input */
   VEC(ProgramOutput) outputs;
   Block main;
+  bool makes_strings;          /* some step takes bytes at the workspace's end for new strings */
   /* by the planner: */
   const Dim *arena_bytes;      /* workspace size, without the regions */
   VEC(Region) regions;         /* what data ask for beyond that, by ascending steps */

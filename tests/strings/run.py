@@ -77,6 +77,78 @@ def unique():
     return ([node("Unique", "x", "y,first,inverse,counts")], {"x": ODD}, {"y": y, "first": first, "inverse": inverse, "counts": counts})
 
 
+# ---- new strings ----
+@case
+def concat():
+    column = strings("<", b"\0", shape=(2, 1))
+    return ([node("StringConcat", "column,x", "y"), node("StringConcat", "y,y", "twice"), node("StringConcat", "y,none", "same"),
+             node("StringConcat", "twice,big", "long")],
+            {"x": ODD, "column": column},
+            {"y": column + ODD, "twice": column + ODD + column + ODD, "same": column + ODD, "long": column + ODD + column + ODD + b"z" * 100000},
+            {"none": strings("", shape=()), "big": strings("z" * 100000)})
+
+
+def split(x, delimiter=None, most=-1):
+    pieces = [v.split(delimiter, most) for v in x.reshape(-1)]
+    n = max([len(p) for p in pieces], default=0)
+    y = strings(*[w for p in pieces for w in p + [b""] * (n - len(p))], shape=(*x.shape, n))
+    return y, np.array([len(p) for p in pieces], dtype=np.int64).reshape(x.shape)
+
+
+TEXT = strings("a b  c", "", "  x ", "one,two,,three,", "\t\n a\vb\fc\rd ", ",", b"no\0blank, here", "aaaa", shape=(2, 2, 2))
+
+
+@case
+def split_all():
+    forms = {"": None, ",": b",", "aa": b"aa", ", ": b", "}
+    nodes, outputs = [], {}
+    for i, (delimiter, python) in enumerate(forms.items()):
+        for most in (-1, 0, 1, 2):
+            name = f"{i}_{most + 1}"
+            limit = {"maxsplit": most} if most >= 0 else {}
+            nodes.append(node("StringSplit", "x", f"y{name},n{name}", delimiter=delimiter, **limit))
+            outputs[f"y{name}"], outputs[f"n{name}"] = split(TEXT, python, most)
+    return nodes, {"x": TEXT}, outputs
+
+
+@case
+def split_then_more():
+    """Sizes from data and new strings in turn share one workspace."""
+    y, _ = split(TEXT.reshape(-1))
+    words = np.unique(y.astype(object))
+    joined = words + b"-" + words
+    again, n = split(joined, b"-")
+    return ([node("Reshape", "x,flat", "v"), node("StringSplit", "v", "y,n"), node("Unique", "y", "words"), node("StringConcat", "words,dash", "w"),
+             node("StringConcat", "w,words", "joined"), node("StringSplit", "joined", "again,m", delimiter="-"), node("StringConcat", "again,dash", "last")],
+            {"x": TEXT}, {"joined": joined, "again": again, "m": n, "last": again + b"-"}, {"flat": np.array([-1]), "dash": strings("-")})
+
+
+def normalize(x, change=None, stop=(), sensitive=True):
+    fold = (lambda w: w) if sensitive else (lambda w: w.decode().casefold())
+    kept = [w for w in x if fold(w) not in {fold(s) for s in stop}]
+    return strings(*[getattr(w.decode(), change)() if change else w for w in kept] or [""])
+
+
+@case
+def normalizer():
+    x = strings("Übung", "MONDAY", "monday", "ΣΟΦΌΣ", "Ⱥⱥ ɐ", "", "şiır ĳ ǆ", "a\0B", "𐐀𐐨", "Ꭰꭰ")
+    stop = ["monday", "übung"]
+    words = [w.encode() for w in stop]
+    nodes = [node("StringNormalizer", "x", "u", case_change_action="UPPER"), node("StringNormalizer", "x", "l", case_change_action="LOWER", stopwords=stop),
+             node("StringNormalizer", "x", "s", is_case_sensitive=1, stopwords=stop), node("StringNormalizer", "x", "n", stopwords=stop)]
+    lower = strings(*[w.decode().replace("Σ", "σ").lower() for w in normalize(x, stop=words, sensitive=False)])  # simple mappings know no final sigma
+    return (nodes, {"x": x}, {"u": normalize(x, "upper"), "l": lower, "s": normalize(x, stop=words), "n": normalize(x, stop=words, sensitive=False)})
+
+
+@case
+def normalizer_nothing_left():
+    x = strings("A", "a", b"\xff", shape=(1, 3))
+    return ([node("StringNormalizer", "x", "y", stopwords=["a"], case_change_action="UPPER"), node("Slice", "x,none,two,one", "z"),
+             node("StringNormalizer", "z", "w", stopwords=["a"])],
+            {"x": x}, {"y": strings(b"\xff", shape=(1, 1)), "w": strings("", shape=(1, 1))},
+            {"none": np.array([0]), "two": np.array([2]), "one": np.array([1])})
+
+
 # ---- labels ----
 def encode(x, table, default):
     return np.array([table.get(v, default) for v in x.reshape(-1)]).reshape(x.shape)
