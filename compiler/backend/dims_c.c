@@ -142,7 +142,7 @@ static void declare_part(Parts *p, const Dim *d) {
   if (!map_get(&p->seen, id_key(d))) return;
   Str *local = NEW(p->b->arena, Str);
   *local = arena_printf(p->b->arena, "s%u", p->n++);
-  sb_printf(p->b, "  const int64_t %s = ", local->ptr);
+  sb_printf(p->b, "%*sconst int64_t %s = ", (int)(p->names->indent ? p->names->indent : 2), "", local->ptr);
   if (p->checked) dimc_print_checked(p->b, d, p->names);
   else dimc_print(p->b, d, p->names, false);
   sb_puts(p->b, ";\n");

@@ -8,6 +8,7 @@
 typedef struct DimNames {
   const Str *symbols; /* by symbol index */
   Map parts;          /* id of an expression -> Str *, the local that holds it; {0}: none */
+  unsigned indent; /* of the locals that dimc_declare_parts prints; 0: 2 */
 } DimNames;
 
 /* A sum is put in parentheses when `operand` is set. */

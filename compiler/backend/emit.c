@@ -10,14 +10,15 @@ static EmitBuffer io_buffer(const Frame *f, const Buffer *b) {
   return (EmitBuffer){.base = arena_printf(f->arena, o->sized ? "out->%.*s.data" : "out->%.*s", STR_ARG(o->name))};
 }
 
-/* One local for all buffers of one place. */
-static Str offset_local(EmitCtx *c, const Dim *offset) {
-  Str key = {(const char *)&offset->id, sizeof offset->id}, *local = map_get(&c->frame->offsets, key);
+/* One local for all buffers of one place that is known at the same time. */
+static Str offset_local(EmitCtx *c, const Dim *offset, size_t placed_after) {
+  const Str key = arena_printf(c->arena, "%u %zu", offset->id, placed_after);
+  Str *local = map_get(&c->frame->offsets, key);
   if (!local) {
     local = NEW(c->arena, Str);
     *local = arena_printf(c->arena, "o%zu", c->frame->offsets.entries.n);
     map_put(&c->frame->offsets, key, local);
-    vec_push(c->arena, c->frame->offset_dims, offset);
+    vec_push(c->arena, c->frame->offset_dims, ((OffsetDim){offset, placed_after}));
   }
   return *local;
 }
@@ -29,7 +30,7 @@ static void init_buffer(EmitCtx *c, uint32_t i) {
   EmitBuffer *e = &c->buffers[i];
   if ((b->kind == BUF_ARENA || b->kind == BUF_OUTPUT) && offset) {
     *e = (EmitBuffer){.base = STR("m"), .offset = offset};
-    if (!dim_is_const(offset, NULL)) e->local = offset_local(c, offset);
+    if (!dim_is_const(offset, NULL)) e->local = offset_local(c, offset, f->placed[i] ? 0 : b->placed_after);
   } else if (b->kind == BUF_INPUT || b->kind == BUF_OUTPUT) {
     *e = io_buffer(f, b);
   }
@@ -65,7 +66,7 @@ EmitCtx *emit_new(Frame *f) {
                  .buffers = NEW_ARRAY(f->arena, EmitBuffer, f->program->buffers.n), .step_names = names_scope(f->arena),
                  .decided = NEW_ARRAY(f->arena, bool, f->program->dims->symbols.n),
                  .checked = NEW_ARRAY(f->arena, bool, f->program->ir->n_checks), .shared = map_new(f->arena), .needs = map_new(f->arena),
-                 .bad_index = f->lang->bad_index};
+                 .bad_index = f->lang->bad_index, .running = f->program->ir->main};
   for (uint32_t i = 0; i < f->program->buffers.n; i++) init_buffer(c, i);
   return c;
 }

@@ -38,6 +38,7 @@ typedef struct SymbolSet {
 typedef struct EmitStop {
   size_t at;   /* bytes of calls before it */
   size_t step; /* of main */
+  unsigned indent;
 } EmitStop;
 
 typedef struct EmitCtx {
@@ -55,6 +56,7 @@ typedef struct EmitCtx {
   EmitBuffer *buffers;    /* [program->buffers.n] */
   NameScope step_names;
   bool *decided;          /* [dims->symbols.n] by a step printed so far */
+  const Graph *running;   /* whose nodes' steps are being printed */
   bool *checked;          /* [ir->n_checks] printed behind the step that decided the last symbol of it */
   VEC(EmitStop) stops;    /* ascending */
   Map shared;             /* text of a step function -> its name */

@@ -194,18 +194,21 @@ static bool is_decided(EmitCtx *c, const Dim *d) {
   return user[1] == NULL;
 }
 
-/* Equalities that could not be proved, as soon as data have decided all that they speak of (those of inputs alone are at the
- * head of the call). */
-static void print_checks(EmitCtx *c) {
+/* Those of the main graph that inputs alone decide are at the head of the call. */
+static bool is_due(EmitCtx *c, const struct IrDimCheck *k) {
+  if (!graph_is_within(c->running, k->graph) || !is_decided(c, k->a) || !is_decided(c, k->b)) return false;
+  return k->graph != c->program->ir->main || dim_has_data(k->a) || dim_has_data(k->b);
+}
+
+void emit_checks(EmitCtx *c) {
   const Ir *ir = c->program->ir;
   const DimNames names = {.symbols = c->symbols};
   for (size_t i = 0; i < ir->n_checks; i++) {
-    const Dim *a = ir->checks[i].a, *b = ir->checks[i].b;
-    if (c->checked[i] || (!dim_has_data(a) && !dim_has_data(b)) || !is_decided(c, a) || !is_decided(c, b)) continue;
+    if (c->checked[i] || !is_due(c, &ir->checks[i])) continue;
     StrBuf text = sb_new(c->arena);
-    dimc_print_checked(&text, a, &names);
+    dimc_print_checked(&text, ir->checks[i].a, &names);
     sb_puts(&text, " != ");
-    dimc_print_checked(&text, b, &names);
+    dimc_print_checked(&text, ir->checks[i].b, &names);
     emit_line(c, "{");
     emit_line(c, "  int bad = 0;");
     emit_line(c, "  if (%s || bad) return CASTNET_ERR_DIM;", text.data);
@@ -236,7 +239,7 @@ bool emit_extern(EmitCtx *c, const Step *s) {
   sb_printf(&rest, "(%s) {\n%s  return CASTNET_OK;\n}\n", p.params.data, p.body.data);
   emit_call(c, s, emit_function(c, s, "int", sb_view(&comment), sb_view(&rest)), true, sb_view(&p.args));
   for (uint32_t k = 0; k < e->n_defs; k++) c->decided[e->defs[k].symbol->symbol.index] = true;
-  print_checks(c);
+  emit_checks(c);
   return true;
 }
 
@@ -260,6 +263,6 @@ bool emit_symbols(EmitCtx *c, const Step *s) {
   sb_printf(&rest, "(const %s *x%s) {\n%s  return CASTNET_OK;\n}\n", emit_ctype(c, s->in[0]), sb_view(&params).ptr, sb_view(&body).ptr);
   emit_call(c, s, emit_function(c, s, "int", (Str){0}, sb_view(&rest)), true, sb_view(&args));
   for (size_t k = 0; k < y->n; k++) c->decided[y->symbols[k]->symbol.index] = true;
-  print_checks(c);
+  emit_checks(c);
   return true;
 }

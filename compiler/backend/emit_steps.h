@@ -15,6 +15,16 @@ bool emit_extern(EmitCtx *c, const Step *s);
 bool emit_symbols(EmitCtx *c, const Step *s);
 
 bool emit_recurrent(EmitCtx *c, const Step *s);
+bool emit_assign(EmitCtx *c, const Step *s);
+bool emit_if(EmitCtx *c, const Step *s);
+bool emit_else(EmitCtx *c, const Step *s);
+bool emit_end_if(EmitCtx *c, const Step *s);
+bool emit_loop(EmitCtx *c, const Step *s);
+bool emit_end_loop(EmitCtx *c, const Step *s);
+/* Behind the text so far: what follows from the sizes that the step decides (stops_c.c). */
+void emit_stop(EmitCtx *c, const Step *s);
+/* Equalities that could not be proved, as soon as all that they speak of is decided, where their graph runs. */
+void emit_checks(EmitCtx *c);
 
 /* Read-only pointer parameters of a step function, x0, x1 ..., one a tensor. */
 typedef struct EmitParams {

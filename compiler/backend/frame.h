@@ -22,6 +22,11 @@ typedef struct WeightsPart {
 } WeightsPart;
 enum { WEIGHTS_ALIGN = 64, WEIGHTS_SMALL_ALIGN = 16, WEIGHTS_HEADER = 64, WEIGHTS_WORDS_MAX = 4 * 1024 * 1024 };
 
+typedef struct OffsetDim {
+  const Dim *dim;
+  size_t placed_after; /* as in Buffer */
+} OffsetDim;
+
 typedef struct Frame {
   Arena *arena;
   Diags *diags;
@@ -38,8 +43,8 @@ typedef struct Frame {
   const Dim *arena_bytes; /* of the whole workspace: the program's, and what outputs that the library owns add */
   const Dim **placed;     /* [buffers] bytes from the workspace's start of such outputs, else NULL */
   const int64_t *decided; /* [symbols] program_decided */
-  Map offsets;            /* id of an offset that is not constant -> Str *, the local of N_run that holds it */
-  VEC(const Dim *) offset_dims; /* the same offsets in order */
+  Map offsets;            /* an offset that is not constant, and when it is known -> Str *, the local of N_run that holds it */
+  VEC(OffsetDim) offset_dims; /* the same offsets in order */
   size_t align;           /* of the workspace */
   bool exact;             /* the size needed is known before the call */
   VEC(WeightsPart *) weights;
@@ -82,7 +87,7 @@ void types_output_field(Frame *f, StrBuf *b, const IoField *io);
 /* stops_c.c: what N_run does once data have decided sizes. */
 Str stops_offset_local(const Frame *f, size_t i);   /* of offset_dims[i] */
 void stops_symbols(Frame *f, const EmitCtx *c, bool *has); /* marks what run_stop prints */
-void stops_print(Frame *f, const Map *words, size_t step, StrBuf *b); /* words: all that the calls name */
+void stops_print(Frame *f, const Map *words, const EmitStop *stop, StrBuf *b); /* words: all that the calls name */
 
 /* header.c, run_c.c: texts for templates/model.h.in and model.c.in */
 void header_print(Frame *f, StrBuf *b);            /* what lies between the common part and the end */

@@ -65,7 +65,7 @@ static Sizes collect_sizes(Frame *f) {
       if (d->kind != DIM_SYMBOL) add_size_once(&s, d, 1);
     }
   for (size_t i = 0; i < p->ir->n_checks; i++) {
-    if (dim_has_data(p->ir->checks[i].a) || dim_has_data(p->ir->checks[i].b)) continue;
+    if (p->ir->checks[i].graph != p->ir->main || dim_has_data(p->ir->checks[i].a) || dim_has_data(p->ir->checks[i].b)) continue;
     add_size(&s, p->ir->checks[i].a, 0);
     add_size(&s, p->ir->checks[i].b, 0);
   }
@@ -164,7 +164,7 @@ static Wanted find_wanted(Frame *f, const EmitCtx *c, Str results) {
   names_each_word(results, want_word, &w);
   for (size_t i = 0; i < n; i++) w.symbols[i] = map_has(&w.words, f->locals[i]);
   for (size_t i = 0; i < f->offset_dims.n; i++)
-    if (map_has(&w.words, stops_offset_local(f, i))) dimc_symbols(f->offset_dims.data[i], w.symbols);
+    if (map_has(&w.words, stops_offset_local(f, i))) dimc_symbols(f->offset_dims.data[i].dim, w.symbols);
   for (size_t i = 0; i < f->n_out; i++)
     for (uint32_t k = 0; f->out[i].sized && k < f->out[i].type.rank; k++) dimc_symbols(f->out[i].type.dims[k], w.symbols);
   stops_symbols(f, c, w.symbols);
@@ -232,11 +232,11 @@ static void print_offsets(Frame *f, const Wanted *want, StrBuf *b) {
   VEC(Str) locals = {0};
   for (size_t i = 0; i < f->offset_dims.n; i++) {
     if (!map_has(&want->words, stops_offset_local(f, i))) continue;
-    if (dim_has_data(f->offset_dims.data[i])) { /* set when data have decided it */
+    if (f->offset_dims.data[i].placed_after) { /* set when data have decided it */
       sb_printf(b, "  int64_t %.*s = 0;\n", STR_ARG(stops_offset_local(f, i)));
       continue;
     }
-    vec_push(f->arena, used, f->offset_dims.data[i]);
+    vec_push(f->arena, used, f->offset_dims.data[i].dim);
     vec_push(f->arena, locals, stops_offset_local(f, i));
   }
   DimNames names = {.symbols = f->locals};
@@ -286,7 +286,7 @@ static void print_calls(Frame *f, const EmitCtx *c, const Wanted *want, StrBuf *
   for (size_t i = 0; i < c->stops.n; i++) {
     const EmitStop *stop = &c->stops.data[i];
     sb_put(b, c->calls.data + at, stop->at - at);
-    stops_print(f, &want->words, stop->step, b);
+    stops_print(f, &want->words, stop, b);
     at = stop->at;
   }
   sb_put(b, c->calls.data + at, c->calls.len - at);

@@ -57,42 +57,52 @@ void stops_symbols(Frame *f, const EmitCtx *c, bool *has) {
   }
 }
 
-static void print_need(StrBuf *b, const Dim *need, const DimNames *names, bool strings) {
+/* In a loop the need of an earlier iteration may have been the larger. */
+static void print_need(StrBuf *b, const Dim *need, const DimNames *names, const EmitStop *at, bool strings) {
+  const int n = (int)at->indent + 2;
+  const bool first = at->indent == 2;
   if (need) {
-    sb_puts(b, "  const int64_t more = cn_dim_bytes(");
+    sb_printf(b, "%*sconst int64_t more = cn_dim_bytes(", n, "");
     dimc_print_checked(b, need, names);
     sb_puts(b, ", 1, &bad);\n");
   }
-  sb_puts(b, "  if (bad) return CASTNET_ERR_DIM;\n");
-  if (need && strings) sb_puts(b, "  if (cn_text_tensors(&text, (size_t)more) != CASTNET_OK) return CASTNET_ERR_WORKSPACE;\n");
-  else if (need) sb_puts(b, "  out->ws_needed = (size_t)more;\n  if (ws_size < out->ws_needed) return CASTNET_ERR_WORKSPACE;\n");
+  sb_printf(b, "%*sif (bad) return CASTNET_ERR_DIM;\n", n, "");
+  if (!need) return;
+  if (strings) {
+    sb_printf(b, "%*sif (cn_text_tensors(&text, (size_t)more) != CASTNET_OK) return CASTNET_ERR_WORKSPACE;\n", n, "");
+    return;
+  }
+  if (first) sb_printf(b, "%*sout->ws_needed = (size_t)more;\n", n, "");
+  else sb_printf(b, "%*sif (out->ws_needed < (size_t)more) out->ws_needed = (size_t)more;\n", n, "");
+  sb_printf(b, "%*sif (ws_size < out->ws_needed) return CASTNET_ERR_WORKSPACE;\n", n, "");
 }
 
-void stops_print(Frame *f, const Map *words, size_t step, StrBuf *b) {
-  Stop s = stop_new(f, step);
+void stops_print(Frame *f, const Map *words, const EmitStop *stop, StrBuf *b) {
+  const int n = (int)stop->indent + 2;
+  Stop s = stop_new(f, stop->step);
   const size_t n_checks = s.dims.n;
   const Dim *need = need_after(f, s.step);
   VEC(Str) locals = {0};
   for (size_t i = 0; i < f->offset_dims.n; i++) {
-    if (!map_has(words, stops_offset_local(f, i)) || program_level(f->decided, f->offset_dims.data[i]) != s.step) continue;
-    vec_push(f->arena, s.dims, f->offset_dims.data[i]);
+    if (!map_has(words, stops_offset_local(f, i)) || f->offset_dims.data[i].placed_after != (size_t)s.step + 1) continue;
+    vec_push(f->arena, s.dims, f->offset_dims.data[i].dim);
     vec_push(f->arena, locals, stops_offset_local(f, i));
   }
   if (need) vec_push(f->arena, s.dims, need);
   if (s.dims.n == 0) return;
-  DimNames names = {.symbols = f->locals};
-  sb_puts(b, "  {\n  int bad = 0;\n");
+  DimNames names = {.symbols = f->locals, .indent = (unsigned)n};
+  sb_printf(b, "%*s{\n%*sint bad = 0;\n", n - 2, "", n, "");
   dimc_declare_parts(b, s.dims.data, s.dims.n, &names, true);
   for (size_t i = 0; i < n_checks; i++) {
-    sb_puts(b, "  (void)cn_dim_bytes(");
+    sb_printf(b, "%*s(void)cn_dim_bytes(", n, "");
     dimc_print_checked(b, s.dims.data[i], &names);
     sb_printf(b, ", %u, &bad);\n", s.bytes.data[i]);
   }
-  print_need(b, need, &names, f->program->makes_strings);
+  print_need(b, need, &names, stop, f->program->makes_strings);
   for (size_t i = 0; i < locals.n; i++) {
-    sb_printf(b, "  %.*s = ", STR_ARG(locals.data[i]));
+    sb_printf(b, "%*s%.*s = ", n, "", STR_ARG(locals.data[i]));
     dimc_print(b, s.dims.data[n_checks + i], &names, false);
     sb_puts(b, ";\n");
   }
-  sb_puts(b, "  }\n");
+  sb_printf(b, "%*s}\n", n - 2, "");
 }

@@ -78,12 +78,11 @@ static InterpStatus bind_inputs(Interp *in, const HostTensor *inputs) {
   return INTERP_OK;
 }
 
-/* Equalities that could not be proved, as soon as all that they speak of is known. */
-static InterpStatus check_dims(const Interp *in) {
+InterpStatus interp_check_dims(const Interp *in) {
   const Ir *ir = in->p->ir;
   for (size_t i = 0; i < ir->n_checks; i++) {
     int64_t a, b;
-    if (is_open(in, ir->checks[i].a) || is_open(in, ir->checks[i].b)) continue;
+    if (!graph_is_within(in->running, ir->checks[i].graph) || is_open(in, ir->checks[i].a) || is_open(in, ir->checks[i].b)) continue;
     if (!dim_eval(ir->checks[i].a, in->symbols, &a) || !dim_eval(ir->checks[i].b, in->symbols, &b) || a != b) return INTERP_ERR_DIM;
   }
   return INTERP_OK;
@@ -96,9 +95,10 @@ static InterpStatus evaluate(Interp *in, const Step *s) {
     case STEP_RECURRENT: return interp_recurrent(in, s);
     case STEP_EXTERN: st = interp_extern(in, s); break;
     case STEP_SYMBOLS: st = interp_symbols(in, s); break;
+    case STEP_ASSIGN: st = interp_assign(in, s); break;
     default: return INTERP_UNSUPPORTED;
   }
-  return st == INTERP_OK ? check_dims(in) : st;
+  return st == INTERP_OK ? interp_check_dims(in) : st;
 }
 
 /* ---- what a custom operator computes is not known here, nor what follows from it ---- */
@@ -108,7 +108,11 @@ static bool reads_unknown(const Interp *in, const Step *s) {
   return s->kind == STEP_EXTERN && ((const ExternStep *)s->attr)->attr.custom;
 }
 
-static InterpStatus run_step(Interp *in, const Step *s) {
+/* Steps whose result is not known do not run; a condition that is not known cannot be followed. */
+static InterpStatus run_step(Interp *in, size_t *at) {
+  const Step *s = &in->p->main.steps.data[*at];
+  if (s->kind == STEP_ELSE || step_nesting(s)) return reads_unknown(in, s) ? INTERP_UNSUPPORTED : interp_control(in, at);
+  (*at)++;
   in->met_open = false;
   const bool unknown = reads_unknown(in, s);
   const InterpStatus st = unknown ? INTERP_OK : evaluate(in, s);
@@ -117,6 +121,17 @@ static InterpStatus run_step(Interp *in, const Step *s) {
   for (uint32_t k = 0; k < s->n_out; k++)
     if (s->out[k] != NO_TENSOR) in->unknown[in->p->tensors.data[s->out[k]].buffer] = true;
   return INTERP_OK;
+}
+
+static const int64_t *find_births(Arena *a, const Program *p) {
+  int64_t *born = NEW_ARRAY(a, int64_t, p->buffers.n);
+  for (size_t i = 0; i < p->buffers.n; i++) born[i] = -1;
+  for (size_t i = p->main.steps.n; i-- > 0;) {
+    const Step *s = &p->main.steps.data[i];
+    for (uint32_t k = 0; k < s->n_out; k++)
+      if (s->out[k] != NO_TENSOR) born[p->tensors.data[s->out[k]].buffer] = (int64_t)i;
+  }
+  return born;
 }
 
 static InterpStatus give_output(Interp *in, const ProgramOutput *o, HostTensor *ret) {
@@ -139,9 +154,11 @@ InterpStatus interp_run(Arena *a, const Program *p, const HostTensor *inputs, Ho
   in->bound = NEW_ARRAY(a, bool, p->dims->symbols.n);
   in->data = NEW_ARRAY(a, unsigned char *, p->buffers.n);
   in->unknown = NEW_ARRAY(a, bool, p->buffers.n);
+  in->running = p->ir->main;
+  in->born = find_births(a, p);
   InterpStatus st = bind_inputs(in, inputs);
-  if (st == INTERP_OK) st = check_dims(in);
-  for (size_t i = 0; i < p->main.steps.n && st == INTERP_OK; i++) st = run_step(in, &p->main.steps.data[i]);
+  if (st == INTERP_OK) st = interp_check_dims(in);
+  for (size_t i = 0; i < p->main.steps.n && st == INTERP_OK;) st = run_step(in, &i);
   for (size_t i = 0; i < p->outputs.n && st == INTERP_OK; i++) st = give_output(in, &p->outputs.data[i], &ret_out[i]);
   return st;
 }

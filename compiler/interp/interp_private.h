@@ -4,7 +4,7 @@
 
 #include "interp/interp.h"
 
-enum { STRIP = 256 };
+enum { STRIP = 256, MOST_ITERATIONS = 1 << 20 /* under a budget */ };
 
 typedef struct Interp {
   Arena *a;
@@ -12,6 +12,8 @@ typedef struct Interp {
   int64_t *symbols;     /* by symbol index */
   bool *bound;          /* which of them have a value */
   unsigned char **data; /* by buffer; NULL until written */
+  const Graph *running; /* whose steps are being run */
+  const int64_t *born;  /* by buffer: the first step that touches it; -1: none */
   bool *unknown;        /* by buffer: it depends on what a custom operator computed */
   bool has_unknown;     /* some buffer is */
   bool met_open;        /* the step needs a dimension that has no value */
@@ -61,5 +63,10 @@ InterpStatus interp_nest(Interp *in, const Nest *n);
 InterpStatus interp_recurrent(Interp *in, const Step *s);
 InterpStatus interp_extern(Interp *in, const Step *s);
 InterpStatus interp_symbols(Interp *in, const Step *s);
+InterpStatus interp_assign(Interp *in, const Step *s);
+/* Runs a mark of control flow at step *at; *at becomes the next step. */
+InterpStatus interp_control(Interp *in, size_t *at);
+/* Equalities that could not be proved, of the graph that runs, as soon as all that they speak of is known. */
+InterpStatus interp_check_dims(const Interp *in);
 
 #endif

@@ -69,6 +69,8 @@ bool attr_count(const Node *n, const AttrField *f, size_t *ret) {
     case N_SPATIAL: return *ret = n->op == OP_CONV ? ((const ConvAttr *)n->attr)->n_spatial : ((const PoolAttr *)n->attr)->n_spatial, true;
     case N_ELEMENTS_IN0: return n->n_in > 0 && elements_of(n->in[0], ret);
     case N_ELEMENTS_OUT: return n->n_out > 0 && elements_of(n->out[0], ret);
+    case N_JOINED: return *ret = ((const IfAttr *)n->attr)->n_joined * (sizeof(JoinedDim) / sizeof(const Dim *)), true;
+    case N_CARRIED: return *ret = ((const LoopAttr *)n->attr)->n_carried * (sizeof(CarriedDim) / sizeof(const Dim *)), true;
     case N_ACTS: {
       const RecurrentAttr *r = n->attr;
       return *ret = (r->direction == 2 ? 2 : 1) * (size_t)attr_acts(r->cell), true;

@@ -17,7 +17,8 @@ typedef enum AttrKind {
 } AttrKind;
 
 typedef enum AttrCount {
-  N_NONE, N_RANK_IN0, N_RANK_IN1, N_RANK_OUT, N_SPATIAL, N_ELEMENTS_IN0, N_ELEMENTS_OUT, N_ACTS
+  N_NONE, N_RANK_IN0, N_RANK_IN1, N_RANK_OUT, N_SPATIAL, N_ELEMENTS_IN0, N_ELEMENTS_OUT, N_ACTS,
+  N_JOINED, N_CARRIED /* dimensions in all */
 } AttrCount;
 
 typedef struct AttrField {

@@ -113,7 +113,7 @@ const Dim *const *build_read(Builder *b, Value *v, ReadDims r, size_t *ret_n) {
   SymbolsAttr *attr = NEW(b->ir->arena, SymbolsAttr);
   attr->symbols = symbols;
   (void)graph_add_node(b->graph, OP_SYMBOLS, &v, 1, NULL, 0, attr, b->place);
-  v->content = content;
+  if (b->graph == v->graph) v->content = content; /* else they are known in that body only */
   *ret_n = n;
   return content;
 }

@@ -12,6 +12,7 @@ Ir *ir_new(Arena *a, Diags *d) {
   ir->diags = d;
   ir->dims = dim_ctx_new(a);
   ir->main = graph_new(ir, NULL);
+  ir->checking = ir->main;
   return ir;
 }
 
@@ -20,6 +21,11 @@ Graph *graph_new(Ir *ir, Graph *parent) {
   g->ir = ir;
   g->parent = parent;
   return g;
+}
+
+bool graph_is_within(const Graph *g, const Graph *outer) {
+  while (g && g != outer) g = g->parent;
+  return g == outer;
 }
 
 static Value *value_new(Ir *ir, Type type, Str name) {
@@ -70,9 +76,10 @@ bool ir_require_eq(Ir *ir, const Dim *a, const Dim *b) {
   if (eq >= 0) return eq == 1;
   if (dim_is_bad(a) || dim_is_bad(b)) return false;
   for (size_t i = 0; i < ir->n_checks; i++)
-    if ((ir->checks[i].a == a && ir->checks[i].b == b) || (ir->checks[i].a == b && ir->checks[i].b == a)) return true;
+    if (((ir->checks[i].a == a && ir->checks[i].b == b) || (ir->checks[i].a == b && ir->checks[i].b == a)) && graph_is_within(ir->checking, ir->checks[i].graph))
+      return true;
   if (ir->n_checks == ir->cap_checks) ir->checks = vec_grow(ir->arena, ir->checks, &ir->cap_checks, sizeof *ir->checks);
-  ir->checks[ir->n_checks++] = (struct IrDimCheck){a, b};
+  ir->checks[ir->n_checks++] = (struct IrDimCheck){a, b, ir->checking};
   return true;
 }
 

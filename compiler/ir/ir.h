@@ -159,8 +159,31 @@ typedef struct ExternAttr {
 typedef struct DimsAttr { const Dim *const *content; } DimsAttr; /* a tensor of dimension values, s64 */
 /* Element k of in[0] (flat, any integer type) becomes the value of the data symbol symbols[k], checked to lie in its range. */
 typedef struct SymbolsAttr { const Dim *const *symbols; } SymbolsAttr;
-typedef struct IfAttr { Graph *then_graph, *else_graph; } IfAttr;
-typedef struct LoopAttr { Graph *body; } LoopAttr;
+/* in[0] b1, one element. The branches' outputs are the node's; they see the values around them. `joined`: sizes in which the branches'
+ * results differ, symbols of the node's own types. */
+typedef struct JoinedDim { const Dim *symbol, *on_then, *on_else; } JoinedDim;
+typedef struct IfAttr {
+  Graph *then_graph, *else_graph;
+  const JoinedDim *joined;
+  uint32_t n_joined;
+} IfAttr;
+/* in: the first condition (b1, one element) or NULL, then the states as they start. The body sees the values around it; its inputs are the
+ * states, its outputs the next condition if in[0] is given, the next states, then an element of each stacked output.
+ * out: the last states, then the stacked outputs [done or trips][element]. */
+typedef struct CarriedDim { /* a size that an iteration may change */
+  const Dim *symbol; /* in the body */
+  const Dim *last;   /* a symbol: after the loop */
+  const Dim *init;   /* before it, over outer symbols */
+  const Dim *next;   /* at the end of an iteration */
+} CarriedDim;
+typedef struct LoopAttr {
+  Graph *body;
+  const Dim *iteration; /* a symbol of the body: 0, 1 ... */
+  const Dim *trips;     /* at most so many, an expression over outer symbols */
+  const Dim *done;      /* a symbol: how many there were */
+  uint32_t n_states, n_stacked, n_carried;
+  const CarriedDim *carried;
+} LoopAttr;
 typedef struct NoAttr { char none; } NoAttr;
 
 /* ---- nodes, values, graphs ------------------------------------------------------------------------------------------ */
@@ -206,14 +229,17 @@ typedef struct Ir {
   uint32_t n_values;
   VEC(Value *) constants;
   size_t folded_bytes; /* of constants that pass_fold made */
-  /* Equalities of dimensions that could not be proved: checked at the head of N_run (CASTNET_ERR_DIM). */
-  struct IrDimCheck { const Dim *a, *b; } *checks;
+  /* Equalities of dimensions that could not be proved: checked where `graph` begins to run, the main one at the head of N_run, or as soon as
+   * data have decided all that they speak of (CASTNET_ERR_DIM). */
+  struct IrDimCheck { const Dim *a, *b; const Graph *graph; } *checks;
   size_t n_checks, cap_checks;
+  const Graph *checking; /* whose nodes are being made: new checks hold where that graph runs */
   size_t file_order_peak; /* bytes live at most when the model's nodes run one by one in the file's order; 0: no bound */
 } Ir;
 
 Ir *ir_new(Arena *a, Diags *d);
 Graph *graph_new(Ir *ir, Graph *parent);
+bool graph_is_within(const Graph *g, const Graph *outer); /* it is `outer`, or lies in a body of it */
 Value *graph_add_value(Graph *g, Type type, Str name);
 Value *ir_add_const(Ir *ir, Type type, const Tensor *data, Str name);
 Node *graph_add_node(Graph *g, Op op, Value *const *in, size_t n_in, const Type *out_types, size_t n_out, const void *attr, DiagPlace src);

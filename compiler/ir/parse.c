@@ -117,12 +117,12 @@ static bool parse_const(Parse *p) {
   return true;
 }
 
-static bool parse_check(Parse *p) {
+static bool parse_check(Parse *p, const Graph *g) {
   Ir *ir = p->ir;
   const Dim *a, *b;
   if (!parse_dim(p, &a) || !parse_want(p, "==") || !parse_dim(p, &b)) return false;
   if (ir->n_checks == ir->cap_checks) ir->checks = vec_grow(p->a, ir->checks, &ir->cap_checks, sizeof *ir->checks);
-  ir->checks[ir->n_checks++] = (struct IrDimCheck){a, b};
+  ir->checks[ir->n_checks++] = (struct IrDimCheck){a, b, g};
   return true;
 }
 
@@ -212,7 +212,7 @@ static bool parse_line(Parse *p, Graph *g) {
   if (main && parse_is(p, "dim ")) return parse_symbol(p, DIM_FROM_INPUT);
   if (main && parse_is(p, "data ")) return parse_symbol(p, DIM_FROM_DATA);
   if (main && parse_is(p, "const ")) return parse_const(p);
-  if (main && parse_is(p, "check ")) return parse_check(p);
+  if (parse_is(p, "check ")) return parse_check(p, g);
   if (parse_is(p, "input ")) return parse_input(p, g);
   if (parse_is(p, "output ")) return parse_output(p, g);
   return parse_node(p, g);

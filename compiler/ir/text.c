@@ -289,6 +289,15 @@ static void node_print(StrBuf *b, const Node *n, int indent) {
 }
 
 static void graph_print(StrBuf *b, const Graph *g, int indent) {
+  for (size_t i = 0; i < g->ir->n_checks; i++) {
+    const struct IrDimCheck *c = &g->ir->checks[i];
+    if (c->graph != g) continue;
+    sb_printf(b, "%*scheck ", indent, "");
+    dim_print(b, c->a);
+    sb_puts(b, " == ");
+    dim_print(b, c->b);
+    sb_putc(b, '\n');
+  }
   for (size_t i = 0; i < g->inputs.n; i++) {
     sb_printf(b, "%*sinput %%%u:", indent, "", g->inputs.data[i]->id);
     type_print(b, &g->inputs.data[i]->type);
@@ -317,12 +326,5 @@ void ir_print(StrBuf *b, const Ir *ir) {
     sb_putc(b, '\n');
   }
   for (size_t i = 0; i < ir->constants.n; i++) const_print(b, ir->constants.data[i]);
-  for (size_t i = 0; i < ir->n_checks; i++) {
-    sb_puts(b, "check ");
-    dim_print(b, ir->checks[i].a);
-    sb_puts(b, " == ");
-    dim_print(b, ir->checks[i].b);
-    sb_putc(b, '\n');
-  }
   graph_print(b, ir->main, 0);
 }

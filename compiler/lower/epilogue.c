@@ -44,7 +44,7 @@ static uint32_t reads(const Lower *l, const Node *n, const Value *x, unsigned de
 static bool fusable(Lower *l, const Node *n, const Virt *const *operands, uint32_t k) {
   const Type *type = &n->out[0]->type;
   uint32_t t = virt_plain_tensor(l->p, operands[k], &n->out[0]->type);
-  if (t == NO_TENSOR || l->step_of.data[t] < 0 || reads(l, n, n->in[k], MAX_DEPTH) != l->slots[n->in[k]->id].uses) return false;
+  if (t == NO_TENSOR || l->step_of.data[t] < l->barrier || reads(l, n, n->in[k], MAX_DEPTH) != l->slots[n->in[k]->id].uses) return false;
   const PTensor *pt = &l->p->tensors.data[t];
   if (l->p->buffers.data[pt->buffer].kind != BUF_ARENA || pt->rank != type->rank) return false;
   if (pt->rank && memcmp(pt->dims, type->dims, pt->rank * sizeof *pt->dims) != 0) return false;

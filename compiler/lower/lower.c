@@ -40,6 +40,10 @@ static uint32_t dense_tensor(Lower *l, DType t, uint32_t rank, const Dim *const 
   return add_tensor(l, (PTensor){t, rank, dims, buffer, l->p->dims->zero, dense_strides(l, rank, dims), b.name});
 }
 
+uint32_t lower_place(Lower *l, DType t, uint32_t rank, const Dim *const *dims, uint32_t buffer, const Dim *offset) {
+  return add_tensor(l, (PTensor){t, rank, dims, buffer, offset, dense_strides(l, rank, dims), (Str){0}});
+}
+
 uint32_t lower_temp(Lower *l, DType t, uint32_t rank, const Dim *const *dims, Str name) {
   return dense_tensor(l, t, rank, dims, (Buffer){.kind = BUF_ARENA, .name = name});
 }
@@ -168,12 +172,28 @@ static bool inputs_ready(Lower *l, const Node *n) {
   return true;
 }
 
-static void count_uses(Lower *l, const Graph *g) {
+static void count_body_uses(Lower *l, const Graph *g);
+
+static void count_node_uses(Lower *l, const Graph *g) {
   for (size_t i = 0; i < g->nodes.n; i++) {
     const Node *n = g->nodes.data[i];
     for (uint32_t k = 0; !n->dead && k < n->n_in; k++)
       if (n->in[k]) l->slots[n->in[k]->id].uses++;
+    if (!n->dead && n->op == OP_LOOP) count_body_uses(l, ((const LoopAttr *)n->attr)->body);
+    if (!n->dead && n->op == OP_IF) {
+      count_body_uses(l, ((const IfAttr *)n->attr)->then_graph);
+      count_body_uses(l, ((const IfAttr *)n->attr)->else_graph);
+    }
   }
+}
+
+static void count_body_uses(Lower *l, const Graph *g) {
+  count_node_uses(l, g);
+  for (size_t i = 0; i < g->outputs.n; i++) l->slots[g->outputs.data[i]->id].uses++;
+}
+
+static void count_uses(Lower *l, const Graph *g) {
+  count_node_uses(l, g);
   for (size_t i = 0; i < g->outputs.n; i++) {
     Slot *s = &l->slots[g->outputs.data[i]->id];
     s->uses++;
@@ -218,6 +238,19 @@ static bool all_tensors(Lower *l, const Graph *g) {
   return ok;
 }
 
+void lower_nodes(Lower *l, const Graph *g) {
+  for (size_t i = 0; i < g->nodes.n; i++) {
+    const Node *n = g->nodes.data[i];
+    if (n->dead) continue;
+    if (!inputs_ready(l, n) || !lower_fns[n->op](l, n)) {
+      l->failed = true;
+      continue;
+    }
+    for (uint32_t k = 0; !l->opt->fuse && k < n->n_out; k++)
+      if (n->out[k] && l->slots[n->out[k]->id].virt) lower_materialise(l, n->out[k], n->src);
+  }
+}
+
 Program *lower_graph(Arena *a, Ir *ir, const LowerOptions *opt) {
   Program *p = NEW(a, Program);
   p->arena = a;
@@ -230,17 +263,8 @@ Program *lower_graph(Arena *a, Ir *ir, const LowerOptions *opt) {
   if (!all_tensors(&l, ir->main)) return NULL;
   count_uses(&l, ir->main);
   lower_inputs(&l, ir->main);
-  for (size_t i = 0; i < ir->main->nodes.n; i++) {
-    const Node *n = ir->main->nodes.data[i];
-    if (n->dead) continue;
-    if (!inputs_ready(&l, n) || !lower_fns[n->op](&l, n)) {
-      l.failed = true;
-      continue;
-    }
-    for (uint32_t k = 0; !opt->fuse && k < n->n_out; k++)
-      if (n->out[k] && l.slots[n->out[k]->id].virt) lower_materialise(&l, n->out[k], n->src);
-  }
+  lower_nodes(&l, ir->main);
   lower_outputs(&l, ir->main);
-  if (opt->fuse && !l.failed) lower_fuse_attention(&l);
+  if (opt->fuse && !l.failed && !program_has_control(p)) lower_fuse_attention(&l);
   return l.failed || !lower_check_symbols(&l) ? NULL : p;
 }

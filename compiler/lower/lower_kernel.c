@@ -322,6 +322,3 @@ bool lower_symbols(Lower *l, const Node *n) {
   (void)lower_step(l, STEP_SYMBOLS, in, 1, NULL, 0, s, NULL, n->src);
   return true;
 }
-
-bool lower_if(Lower *l, const Node *n) { return lower_unsupported(l, n, "control flow whose condition is not constant is not compiled by this version"); }
-bool lower_loop(Lower *l, const Node *n) { return lower_unsupported(l, n, "loops are not compiled by this version"); }

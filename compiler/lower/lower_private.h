@@ -20,6 +20,7 @@ typedef struct Lower {
   bool *decided;        /* by symbol: a step makes it */
   VEC(Virt *) spare;    /* read for the last time: memory of the next ones */
   VEC(int32_t) step_of; /* by tensor: the step that writes it, or -1 */
+  int32_t barrier;      /* the first step of the block of control flow that steps are added to: earlier ones are finished */
   bool failed;
 } Lower;
 
@@ -46,6 +47,7 @@ bool lower_symbols(Lower *l, const Node *n);
 bool lower_dims(Lower *l, const Node *n);
 bool lower_if(Lower *l, const Node *n);
 bool lower_loop(Lower *l, const Node *n);
+void lower_nodes(Lower *l, const Graph *g); /* its steps, behind those that there are */
 bool lower_check_symbols(Lower *l); /* E0306 for sizes that no step makes */
 
 const Virt *lower_virt(Lower *l, const Value *v);
@@ -61,6 +63,8 @@ uint32_t lower_temp(Lower *l, DType t, uint32_t rank, const Dim *const *dims, St
 uint32_t lower_constant(Lower *l, DType t, uint32_t rank, const Dim *const *dims, const Tensor *data, Str name);
 /* A window of a tensor: per-axis offset and the sizes of the window. */
 uint32_t lower_subtensor(Lower *l, uint32_t tensor, const Dim *const *offset, const Dim *const *dims);
+/* A dense tensor in a buffer, from an element on. */
+uint32_t lower_place(Lower *l, DType t, uint32_t rank, const Dim *const *dims, uint32_t buffer, const Dim *offset);
 /* A step that writes v (over `rank` axes of `dims`) to a tensor of that shape. */
 void lower_store(Lower *l, const Virt *v, uint32_t rank, const Dim *const *dims, uint32_t tensor, DiagPlace src);
 void lower_materialise(Lower *l, const Value *v, DiagPlace src);

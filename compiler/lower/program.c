@@ -176,16 +176,53 @@ bool program_verify(const Program *p, StrBuf *ret) {
   return true;
 }
 
+/* ---- control flow ---- */
+int step_nesting(const Step *s) {
+  if (s->kind == STEP_IF || s->kind == STEP_LOOP) return 1;
+  return s->kind == STEP_END_IF || s->kind == STEP_END_LOOP ? -1 : 0;
+}
+
+int64_t *program_blocks(Arena *a, const Program *p) {
+  int64_t *block = NEW_ARRAY(a, int64_t, p->main.steps.n), now = -1;
+  for (size_t i = 0; i < p->main.steps.n; i++) {
+    const Step *s = &p->main.steps.data[i];
+    if (s->kind == STEP_ELSE || step_nesting(s) < 0) now = block[now];
+    block[i] = now;
+    if (s->kind == STEP_ELSE || step_nesting(s) > 0) now = (int64_t)i;
+  }
+  return block;
+}
+
+bool program_has_control(const Program *p) {
+  for (size_t i = 0; i < p->main.steps.n; i++)
+    if (step_nesting(&p->main.steps.data[i])) return true;
+  return false;
+}
+
 /* ---- when sizes are known ---- */
+void step_each_symbol(const Step *s, void (*f)(void *user, const Dim *symbol), void *user) {
+  const ExternStep *e = s->attr;
+  for (uint32_t k = 0; s->kind == STEP_EXTERN && k < e->n_defs; k++) f(user, e->defs[k].symbol);
+  const SymbolsStep *y = s->attr;
+  for (size_t k = 0; s->kind == STEP_SYMBOLS && k < y->n; k++) f(user, y->symbols[k]);
+  const AssignStep *a = s->attr;
+  for (size_t k = 0; s->kind == STEP_ASSIGN && k < a->n; k++) f(user, a->symbols[k]);
+  if (s->kind == STEP_LOOP) f(user, ((const LoopStep *)s->attr)->iteration);
+}
+
+typedef struct Decided { int64_t *of; int64_t step; } Decided;
+
+static void note_decided(void *user, const Dim *symbol) {
+  const Decided *d = user;
+  d->of[symbol->symbol.index] = d->step;
+}
+
 int64_t *program_decided(Arena *a, const Program *p) {
   int64_t *decided = NEW_ARRAY(a, int64_t, p->dims->symbols.n);
   for (size_t i = 0; i < p->dims->symbols.n; i++) decided[i] = NOT_DECIDED;
   for (size_t i = 0; i < p->main.steps.n; i++) {
     const Step *s = &p->main.steps.data[i];
-    const ExternStep *e = s->attr;
-    for (uint32_t k = 0; s->kind == STEP_EXTERN && k < e->n_defs; k++) decided[e->defs[k].symbol->symbol.index] = (int64_t)i;
-    const SymbolsStep *y = s->attr;
-    for (size_t k = 0; s->kind == STEP_SYMBOLS && k < y->n; k++) decided[y->symbols[k]->symbol.index] = (int64_t)i;
+    if (!step_decides_again(s)) step_each_symbol(s, note_decided, &(Decided){decided, (int64_t)i});
   }
   return decided;
 }

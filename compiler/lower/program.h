@@ -26,6 +26,7 @@ typedef struct Buffer {
   Str name;           /* the ONNX value it first held, or empty */
   /* by the planner: */
   const Dim *offset;  /* BUF_ARENA: bytes from the workspace's start; NULL while unplaced */
+  size_t placed_after; /* so many steps of main: a later one decided sizes that its place depends on; 0: known before the call */
   uint32_t alias_of;  /* shares the storage of an earlier arena or output buffer (in place); NO_BUFFER: its own */
 } Buffer;
 #define NO_BUFFER UINT32_MAX
@@ -178,9 +179,23 @@ typedef struct SymbolsStep {
   size_t n;
 } SymbolsStep;
 
-typedef struct Block Block;
-typedef struct IfStep { Block *then_block, *else_block; } IfStep; /* in[0]: condition; branches write the same out tensors */
-typedef struct LoopStep { Block *body; } LoopStep;
+/* Symbols get values of expressions, all at once; in[0], a condition, if `others` is given: those where it is false. `again`: a loop's sizes
+ * at the end of an iteration, first assigned ahead of it; the bytes of in[0], where those states have been made, then go to the place that out[0]
+ * has in the new sizes (u8 tensors; the places may overlap). */
+typedef struct AssignStep {
+  const Dim *const *symbols, *const *values, *const *others; /* [n] */
+  size_t n;
+  bool again;
+} AssignStep;
+/* Control flow lies flat among the steps, its parts marked: IF .. ELSE .. END_IF, LOOP .. END_LOOP, one in the other. Planning and printing
+ * follow the steps' order; what lives through a loop lives until its end.
+ * in[0]: the condition, b1. graph: whose nodes follow, or END_IF: have ended; NULL: copies of the graph around. */
+typedef struct BranchStep { const Graph *graph; } BranchStep;
+/* in[0]: the condition of another iteration, or NO_TENSOR; out: what is written by parts. END_LOOP has the same. */
+typedef struct LoopStep {
+  const Graph *graph;
+  const Dim *iteration, *trips;
+} LoopStep;
 
 typedef struct Step {
   StepKind kind;
@@ -191,7 +206,7 @@ typedef struct Step {
   DiagPlace src;            /* the ONNX node (the last one when fused) */
 } Step;
 
-struct Block { VEC(Step) steps; };
+typedef struct Block { VEC(Step) steps; } Block;
 
 /* Once main's step `step` has decided its symbols, the call needs `bytes` of workspace, all before included. */
 typedef struct Region { size_t step; const Dim *bytes; } Region;
@@ -214,6 +229,15 @@ typedef struct Program {
   size_t peak, lower_bound, file_order_peak; /* bytes, where static */
 } Program;
 
+/* Calls f for each symbol that the step decides, again or not. */
+void step_each_symbol(const Step *s, void (*f)(void *user, const Dim *symbol), void *user);
+/* Whether another step has decided its symbols before. */
+static inline bool step_decides_again(const Step *s) { return s->kind == STEP_ASSIGN && ((const AssignStep *)s->attr)->again; }
+/* How many blocks deeper the next step is: 1, 0, -1. */
+int step_nesting(const Step *s);
+/* By step: the one that opened the innermost block that it lies in (IF, ELSE, LOOP), -1 in none. */
+int64_t *program_blocks(Arena *a, const Program *p);
+bool program_has_control(const Program *p);
 /* By symbol: which step of main decides it, NOT_DECIDED where none does. */
 enum { NOT_DECIDED = -1 };
 int64_t *program_decided(Arena *a, const Program *p);

@@ -8,14 +8,10 @@ typedef struct Known {
   DiagPlace place;
 } Known;
 
-static void note_made(const Known *k, const Block *block) {
-  for (size_t i = 0; i < block->steps.n; i++) {
-    const Step *s = &block->steps.data[i];
-    const ExternStep *e = s->attr;
-    for (uint32_t d = 0; s->kind == STEP_EXTERN && d < e->n_defs; d++) k->made[e->defs[d].symbol->symbol.index] = true;
-    const SymbolsStep *y = s->attr;
-    for (size_t d = 0; s->kind == STEP_SYMBOLS && d < y->n; d++) k->made[y->symbols[d]->symbol.index] = true;
-  }
+static void note_symbol(void *user, const Dim *symbol) { ((const Known *)user)->made[symbol->symbol.index] = true; }
+
+static void note_made(Known *k, const Block *block) {
+  for (size_t i = 0; i < block->steps.n; i++) step_each_symbol(&block->steps.data[i], note_symbol, k);
 }
 
 static void use(void *user, const Dim *symbol) {

@@ -61,7 +61,7 @@ static bool import_by_row(Importer *im, const OnnxNode *n, DiagPlace place, Valu
   size_t before = im->diags->list.n + im->diags->n_dropped;
   bool ok = custom ? import_custom(&c, custom) : import_check(&c) && row->import(&c);
   bool said = before != im->diags->list.n + im->diags->n_dropped;
-  if (!ok && !said && !im->missing.entries.n) (void)diag_add(im->diags, DIAG_E0901, place, "the import function failed without a reason");
+  if (!ok && !im->diags->list.n && !im->missing.entries.n) (void)diag_add(im->diags, DIAG_E0901, place, "the import function failed without a reason");
   return ok && !said && bind_outputs(im, n, c.out, place);
 }
 

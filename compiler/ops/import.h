@@ -39,7 +39,7 @@ struct OpContext {
   size_t n_out;
   const OnnxAttr *attrs; /* the node's, references to a function's attributes resolved */
   size_t n_attrs;
-  struct Importer *importer; /* for subgraphs: see import_subgraph */
+  struct Importer *importer; /* for bodies: op_body */
 };
 
 /* Attributes, by name, with the default when absent. Types were checked. */
@@ -76,8 +76,15 @@ Value *op_constant(OpContext *c, const OnnxTensor *t);
 /* A sparse attribute, made dense. NULL when absent or after a diagnostic. */
 Value *op_sparse_constant(OpContext *c, const char *name);
 
-/* Imports a body with the outer scope visible; its inputs get the given types. NULL after a diagnostic. */
-Graph *op_subgraph(OpContext *c, const OnnxGraph *g, const Type *input_types, size_t n_inputs);
+/* Bodies of control flow, the scope around them in sight. make gives input i of the body: a value that it adds to b->graph, or any
+ * other that the body may see. NULL after a diagnostic. */
+typedef Value *(*BodyInputFn)(OpContext *c, Builder *b, size_t i, void *user);
+Graph *op_body(OpContext *c, const OnnxGraph *g, size_t n_inputs, BodyInputFn make, void *user);
+/* The nodes of a body without inputs, made part of the graph that is being imported. Its outputs, NULL after a diagnostic. */
+Value **op_inline(OpContext *c, const OnnxGraph *g, size_t *ret_n);
+
+/* What is imported from here on goes into g; returns where it went before. */
+Graph *op_enter(OpContext *c, Graph *g);
 
 /* ---- one declaration a family, from the rows that name it ---- */
 #define ROW(domain, type, since, until, signature, types, attrs, fn, arg) bool import_##fn(OpContext *c);

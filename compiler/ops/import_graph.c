@@ -105,27 +105,57 @@ bool import_main_graph(Importer *im, const OnnxGraph *g) {
   return import_nodes(im, g->nodes, g->n_nodes) && import_outputs(im, g, im->graph) && ok;
 }
 
-Graph *op_subgraph(OpContext *c, const OnnxGraph *g, const Type *input_types, size_t n_inputs) {
+/* ---- bodies of control flow ---- */
+/* Imports g's nodes into `into`, with the scope around them in sight; its outputs are added to those of `ret`. */
+static bool import_body(OpContext *c, const OnnxGraph *g, Graph *into, Graph *ret, BodyInputFn make, void *user) {
   Importer *im = c->importer;
-  if (im->depth >= MAX_GRAPH_DEPTH) return (void)op_fail(c, DIAG_E0502, "graphs are nested more than %d deep", MAX_GRAPH_DEPTH), NULL;
-  if (g->n_inputs != n_inputs) return (void)op_fail(c, DIAG_E0305, "the body has %zu inputs, %zu are given", g->n_inputs, n_inputs), NULL;
-  Graph *into = graph_new(im->ir, im->graph), *outer_graph = im->graph;
+  Graph *outer_graph = im->graph;
+  const Graph *outer_checking = im->ir->checking;
   Scope inner = {.parent = im->scope, .names = map_new(im->a), .types = map_new(im->a)}, *outer = im->scope;
+  Builder b = {im->ir, into, c->b.place};
+  bool ok = true;
   im->scope = &inner;
   im->graph = into;
+  im->ir->checking = into;
   im->depth++;
   import_declare_types(im, g->value_info, g->n_value_info);
-  bool ok = true;
-  for (size_t i = 0; i < n_inputs; i++) {
-    Value *v = graph_add_value(into, input_types[i], g->inputs[i].name);
-    if (map_has(&inner.names, v->name)) ok = op_fail(c, DIAG_E0202, "input %zu of the body is named as an earlier one", i);
-    vec_push(im->a, into->inputs, v);
-    scope_bind(im, v->name, v);
+  for (size_t i = 0; i < g->n_inputs && ok; i++) {
+    Value *v = make(c, &b, i, user);
+    ok = v != NULL;
+    if (ok && map_has(&inner.names, g->inputs[i].name)) ok = op_fail(c, DIAG_E0202, "input %zu of the body is named as an earlier one", i);
+    scope_bind(im, g->inputs[i].name, v);
   }
-  ok = import_initializers(im, g) && ok;
-  ok = import_nodes(im, g->nodes, g->n_nodes) && import_outputs(im, g, into) && ok;
+  ok = ok && import_initializers(im, g) && import_nodes(im, g->nodes, g->n_nodes) && import_outputs(im, g, ret);
   im->scope = outer;
   im->graph = outer_graph;
+  im->ir->checking = outer_checking;
   im->depth--;
-  return ok ? into : NULL;
+  return ok;
+}
+
+static bool body_fits(OpContext *c, const OnnxGraph *g, size_t n_inputs) {
+  if (c->importer->depth >= MAX_GRAPH_DEPTH) return op_fail(c, DIAG_E0502, "graphs are nested more than %d deep", MAX_GRAPH_DEPTH);
+  if (g->n_inputs != n_inputs) return op_fail(c, DIAG_E0305, "the body has %zu inputs, %zu are given", g->n_inputs, n_inputs);
+  return true;
+}
+
+Graph *op_body(OpContext *c, const OnnxGraph *g, size_t n_inputs, BodyInputFn make, void *user) {
+  if (!body_fits(c, g, n_inputs)) return NULL;
+  Graph *into = graph_new(c->importer->ir, c->importer->graph);
+  return import_body(c, g, into, into, make, user) ? into : NULL;
+}
+
+Value **op_inline(OpContext *c, const OnnxGraph *g, size_t *ret_n) {
+  if (!body_fits(c, g, 0)) return NULL;
+  Graph results = {.ir = c->importer->ir};
+  if (!import_body(c, g, c->importer->graph, &results, NULL, NULL)) return NULL;
+  *ret_n = results.outputs.n;
+  return results.outputs.data;
+}
+
+Graph *op_enter(OpContext *c, Graph *g) {
+  Graph *before = c->importer->graph;
+  c->importer->graph = g;
+  c->importer->ir->checking = g;
+  return before;
 }

@@ -97,6 +97,13 @@ static bool squeeze_at_run_time(OpContext *c) {
   return dims && op_give(c, 0, build_reshape(b, op_in(c, 0), rank - n, dims));
 }
 
+/* The result's rank is that of any other size: a size of 1 is an error of the call. */
+static bool require_not_one(OpContext *c, const Dim *d) {
+  DimCtx *x = op_dims(c);
+  const Dim *less = dim_min(x, dim_max(x, dim_addc(x, d, -1), x->zero), x->one); /* 0 for 0 and 1, else 1 */
+  return dim_eq(x, d, x->one) == 0 || ir_require_eq(c->b.ir, dim_min(x, d, x->one), less) || op_fail(c, DIAG_E0402, "a dimension of %s is 1", op_shape(c, 0));
+}
+
 bool import_squeeze(OpContext *c) {
   const Value *x = op_in(c, 0);
   size_t n_axes;
@@ -109,8 +116,7 @@ bool import_squeeze(OpContext *c) {
     mask = 0;
     for (uint32_t i = 0; i < x->type.rank; i++) {
       if (dim_is(x->type.dims[i], 1)) mask |= 1u << i;
-      else if (dim_eq(op_dims(c), x->type.dims[i], op_dims(c)->one) < 0)
-        return op_unsupported(c, "without axes, on shape %s, where a dimension may or may not be 1", op_shape(c, 0));
+      else if (!require_not_one(c, x->type.dims[i])) return false;
     }
   }
   return op_give(c, 0, build_squeeze(&c->b, op_in(c, 0), mask));

@@ -21,6 +21,7 @@ static void rewrite_graph(Rewriter *r, Graph *g) {
   for (size_t i = 0; i < n; i++) {
     Node *node = old[i];
     if (node->dead) continue;
+    r->ir->checking = g;
     for (uint32_t k = 0; k < node->n_in; k++) node->in[k] = current(r, node->in[k]);
     Builder b = {r->ir, g, node->src};
     Value **ret = NEW_ARRAY(r->ir->arena, Value *, node->n_out + 1);
@@ -42,6 +43,7 @@ static void rewrite_graph(Rewriter *r, Graph *g) {
     }
   }
   for (size_t i = 0; i < g->outputs.n; i++) g->outputs.data[i] = current(r, g->outputs.data[i]);
+  r->ir->checking = r->ir->main;
 }
 
 bool pass_rewrite(Ir *ir, RewriteFn f, void *user) {

@@ -7,7 +7,8 @@ static void mark(const Value *v, uint8_t *live) {
 
 /* A routine that decides sizes, which others may have though nobody reads its elements. */
 static bool decides_sizes(const Node *n) {
-  for (uint32_t k = 0; n->op == OP_EXTERN && k < n->n_out; k++)
+  const bool routine = n->op == OP_EXTERN || n->op == OP_IF || n->op == OP_LOOP;
+  for (uint32_t k = 0; routine && k < n->n_out; k++)
     for (uint32_t a = 0; a < n->out[k]->type.rank; a++)
       if (n->out[k]->type.dims[a]->kind == DIM_SYMBOL && dim_has_data(n->out[k]->type.dims[a])) return true;
   return false;

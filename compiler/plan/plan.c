@@ -16,6 +16,19 @@ static void touch(const Program *p, Life *lives, uint32_t tensor, int64_t step) 
   life->last = step;
 }
 
+/* What is there when a loop begins and used in it is used until its end. */
+static void stretch_over_loops(const Program *p, Life *ret) {
+  VEC(size_t) open = {0};
+  for (size_t i = 0; i < p->main.steps.n; i++) {
+    const StepKind kind = p->main.steps.data[i].kind;
+    if (kind == STEP_LOOP) vec_push(p->arena, open, i);
+    if (kind != STEP_END_LOOP) continue;
+    const int64_t begin = (int64_t)open.data[--open.n];
+    for (size_t b = 0; b < p->buffers.n; b++)
+      if (ret[b].first != NEVER && ret[b].first <= begin && ret[b].last >= begin && ret[b].last < (int64_t)i) ret[b].last = (int64_t)i;
+  }
+}
+
 void plan_lives(const Program *p, Life *ret) {
   for (size_t i = 0; i < p->buffers.n; i++) ret[i] = (Life){NEVER, NEVER};
   for (size_t i = 0; i < p->main.steps.n; i++) {
@@ -24,6 +37,7 @@ void plan_lives(const Program *p, Life *ret) {
     for (uint32_t k = 0; k < s->n_out; k++) touch(p, ret, s->out[k], (int64_t)i);
     touch(p, ret, s->scratch, (int64_t)i);
   }
+  stretch_over_loops(p, ret);
 }
 
 static void find_lives(Planner *l) {
@@ -179,7 +193,7 @@ static OrderStep *order_steps(Planner *l) {
 static void choose_order(Planner *l, uint64_t step_budget) {
   Block *b = &l->p->main;
   const size_t n = b->steps.n, n_buffers = l->p->buffers.n;
-  if (n < 2) return;
+  if (n < 2 || program_has_control(l->p)) return; /* a body's steps stay in it */
   size_t *bytes = NEW_ARRAY(l->a, size_t, n_buffers), peak, given;
   bool *pinned = NEW_ARRAY(l->a, bool, n_buffers);
   uint32_t *order = NEW_ARRAY(l->a, uint32_t, n);
@@ -318,6 +332,21 @@ static bool find_sizes(Planner *l, Diags *d) {
   return true;
 }
 
+typedef struct Again { const int64_t *decided; bool *ret; } Again;
+
+static void note_again(void *user, const Dim *symbol) {
+  const Again *a = user;
+  a->ret[a->decided[symbol->symbol.index]] = true;
+}
+
+static void find_blocks(Planner *l, const int64_t *decided) {
+  const Block *b = &l->p->main;
+  l->block = program_blocks(l->a, l->p);
+  l->again = NEW_ARRAY(l->a, bool, b->steps.n);
+  for (size_t i = 0; i < b->steps.n; i++)
+    if (step_decides_again(&b->steps.data[i])) step_each_symbol(&b->steps.data[i], note_again, &(Again){decided, l->again});
+}
+
 bool plan_program(Program *p, Diags *d, const PlanOptions *opt) {
   Planner l = {.a = p->arena, .p = p};
   l.life = NEW_ARRAY(p->arena, Life, p->buffers.n);
@@ -329,6 +358,7 @@ bool plan_program(Program *p, Diags *d, const PlanOptions *opt) {
   if (!find_sizes(&l, d)) return false;
   if (opt->reuse) choose_order(&l, opt->step_budget);
   const int64_t *decided = program_decided(p->arena, p);
+  find_blocks(&l, decided);
   find_lives(&l);
   if (opt->reuse) find_in_place(&l);
   SizeKind kind = {true, true};

@@ -14,6 +14,8 @@ typedef struct Planner {
   const Dim **bytes; /* by buffer: size, aligned, data-dependent parts at their bounds */
   int64_t *typical;  /* by symbol: the value that sizes are compared at */
   int64_t *level;    /* by buffer: the step that decides its size, NOT_DECIDED: known before the call */
+  const int64_t *block; /* by step: program_blocks */
+  bool *again;       /* by step: a loop decides its sizes anew */
   bool *owned;       /* by buffer: an output that lies in the workspace */
 } Planner;
 

@@ -10,10 +10,23 @@ typedef struct Slot {
 
 typedef VEC(Slot) Slots;
 
-/* Lives apart from all in the slot, and starts when the slot's place is known. */
+/* Whether a step is only reached through the block that another lies in. */
+static bool encloses(const Planner *l, int64_t outer, int64_t inner) {
+  int64_t block = l->block[inner];
+  while (block > l->block[outer]) block = l->block[block];
+  return block == l->block[outer];
+}
+
+/* Whether the place of a slot is known when the buffer starts, and stays. */
+static bool may_join(const Planner *l, const Slot *s, uint32_t buffer) {
+  const int64_t first = l->life[buffer].first;
+  return l->level[buffer] == s->level || (first > s->level && !l->again[s->level] && encloses(l, s->level, first));
+}
+
+/* Lives apart from all in the slot, and may lie there. */
 static bool fits(const Planner *l, const Slot *s, uint32_t buffer) {
   const Life *b = &l->life[buffer];
-  if (l->level[buffer] != s->level && b->first <= s->level) return false;
+  if (!may_join(l, s, buffer)) return false;
   for (size_t i = 0; i < s->buffers.n; i++) {
     const Life *a = &l->life[s->buffers.data[i]];
     if (a->first <= b->last && b->first <= a->last) return false;
@@ -49,7 +62,11 @@ bool plan_regions(Planner *l, Diags *d, bool reuse) {
   const Dim *at = dim_mulc(p->dims, dim_ceildiv(p->dims, p->arena_bytes, dim_const(p->dims, ALIGN)), ALIGN);
   for (size_t s = slots.n; s-- > 0;) {
     const Slot *slot = &slots.data[s];
-    for (size_t i = 0; i < slot->buffers.n; i++) p->buffers.data[slot->buffers.data[i]].offset = at;
+    for (size_t i = 0; i < slot->buffers.n; i++) {
+      Buffer *b = &p->buffers.data[slot->buffers.data[i]];
+      b->offset = at;
+      b->placed_after = (size_t)slot->level + 1;
+    }
     at = dim_add(p->dims, at, slot->size);
     if (!p->regions.n || p->regions.data[p->regions.n - 1].step != (size_t)slot->level) vec_push(p->arena, p->regions, ((Region){.step = (size_t)slot->level}));
     p->regions.data[p->regions.n - 1].bytes = at;
@@ -76,6 +93,28 @@ static bool slot_fault(Diags *d, const char *what) {
   return false;
 }
 
+typedef struct Depends { const Dim *offset; const Step *step; bool found; } Depends;
+
+static void see_offset_symbol(void *user, const Dim *symbol) {
+  Depends *d = user;
+  const AssignStep *a = d->step->attr;
+  for (size_t k = 0; k < a->n; k++) d->found = d->found || a->symbols[k] == symbol;
+}
+
+/* Whether the place changes at a loop's end while the buffer is in use, and nothing moves its content. */
+static bool moves(const Planner *l, uint32_t buffer) {
+  const Life *life = &l->life[buffer];
+  const Program *p = l->p;
+  for (int64_t i = life->first + 1; i < life->last; i++) {
+    const Step *s = &p->main.steps.data[i];
+    if (!step_decides_again(s) || (s->n_out && p->tensors.data[s->out[0]].buffer == buffer)) continue;
+    Depends d = {.step = s};
+    dim_each_symbol(p->buffers.data[storage(p, buffer)].offset, see_offset_symbol, &d);
+    if (d.found) return true;
+  }
+  return false;
+}
+
 bool plan_check_slots(const Planner *l, Diags *d, bool dynamic) {
   const Program *p = l->p;
   const int64_t *decided = program_decided(l->a, p);
@@ -83,8 +122,11 @@ bool plan_check_slots(const Planner *l, Diags *d, bool dynamic) {
   for (uint32_t i = 0; i < p->buffers.n; i++) {
     const Buffer *b = &p->buffers.data[storage(p, i)];
     if ((p->buffers.data[i].kind != BUF_ARENA && !l->owned[i]) || l->life[i].first == NEVER || (!dynamic && l->level[i] == NOT_DECIDED)) continue;
-    if (program_level(decided, b->offset) >= l->life[i].first || program_level(decided, l->bytes[i]) >= l->life[i].first)
+    const int64_t level = (int64_t)b->placed_after - 1;
+    if (level >= l->life[i].first || program_level(decided, b->offset) > level || program_level(decided, l->bytes[i]) >= l->life[i].first)
       return slot_fault(d, "a buffer is used before its place is known");
+    if (level != NOT_DECIDED && !encloses(l, level, l->life[i].first)) return slot_fault(d, "a buffer is used where its place may not be known");
+    if (moves(l, i)) return slot_fault(d, "a buffer's place changes while it is in use");
     vec_push(l->a, users, i);
   }
   for (size_t i = 0; i < users.n; i++)
