@@ -60,6 +60,7 @@ static bool import_by_row(Importer *im, const OnnxNode *n, DiagPlace place, Valu
   while (c.n_out && !n->outputs[c.n_out - 1].len) c.n_out--;
   size_t before = im->diags->list.n + im->diags->n_dropped;
   bool ok = custom ? import_custom(&c, custom) : import_check(&c) && row->import(&c);
+  if (im->split.node) return false;
   bool said = before != im->diags->list.n + im->diags->n_dropped;
   if (!ok && !im->diags->list.n && !im->missing.entries.n) (void)diag_add(im->diags, DIAG_E0901, place, "the import function failed without a reason");
   return ok && !said && bind_outputs(im, n, c.out, place);
@@ -87,7 +88,7 @@ static bool import_node(Importer *im, const OnnxNode *n, size_t index) {
   if (!f && !row && !custom) import_report_missing(im, n, place, version);
   else if (have && f) ok = import_call(im, f, n, place);
   else if (have) ok = import_by_row(im, n, place, in, row, custom);
-  if (!ok) poison_outputs(im, n);
+  if (!ok && !im->split.node) poison_outputs(im, n);
   return ok;
 }
 
@@ -100,13 +101,18 @@ static bool spend(Importer *im, const OnnxNode *nodes, size_t n) {
   return false;
 }
 
-bool import_nodes(Importer *im, const OnnxNode *nodes, size_t n) {
-  if (!spend(im, nodes, n)) return false;
-  const NodeOrder *order = import_order(im, nodes, n);
-  bool ok = order->ok;
-  for (size_t i = 0; order->ok && i < order->n && !im->gave_up; i++) ok = import_node(im, &nodes[order->nodes[i]], order->nodes[i]) && ok;
+bool import_nodes_from(Importer *im, const NodeList *l, size_t from) {
+  const NodeOrder *order = import_order(im, l->nodes, l->n);
+  bool ok = order->ok && spend(im, l->nodes + from, l->n - from);
+  for (size_t i = from; order->ok && i < order->n && !im->gave_up; i++) {
+    const size_t at = order->nodes[i];
+    ok = import_node(im, &l->nodes[at], at) && ok;
+    if (im->split.node) return import_behind_branches(im, l, i + 1, import_node_place(im, &l->nodes[at], at));
+  }
   return ok && !im->gave_up;
 }
+
+bool import_nodes(Importer *im, const NodeList *l) { return import_nodes_from(im, l, 0); }
 
 static bool check_opsets(Importer *im, const OnnxOpset *opsets, size_t n) {
   bool ok = true;

@@ -1,7 +1,7 @@
 /* If, Loop, Scan. Bodies become graphs inside of the node; Loop and Scan are one LOOP: its body reads what it scans at the place that the
  * iteration's number tells. A size of a state that an iteration may change is a symbol of the body: which ones do is found by
  * importing the body until its results are as its inputs. */
-#include "ops/import.h"
+#include "ops/import_private.h"
 
 /* ---- If -------------------------------------------------------------------------------------------------------------------- */
 static Value *as_scalar(Builder *b, Value *v) { return build_reshape(b, v, 0, NULL); }
@@ -43,27 +43,114 @@ static bool join_types(OpContext *c, size_t k, const Value *x, const Value *y, J
   return true;
 }
 
-bool import_if(OpContext *c) {
-  const OnnxGraph *on_then = op_graph(c, "then_branch"), *on_else = op_graph(c, "else_branch");
-  const int known = truth(&c->b, op_in(c, 0));
-  if (known >= 0) return take_branch(c, known ? on_then : on_else);
+/* Joins the branches' results: the node, or NULL after a diagnostic. */
+static const Node *make_if(OpContext *c, Value *cond, Graph *on_then, Graph *on_else) {
   IfAttr *attr = NEW(c->b.ir->arena, IfAttr);
-  Value *cond = as_scalar(&c->b, op_in(c, 0));
-  attr->then_graph = cond ? op_body(c, on_then, 0, NULL, NULL) : NULL;
-  attr->else_graph = attr->then_graph ? op_body(c, on_else, 0, NULL, NULL) : NULL;
-  if (!attr->else_graph) return false;
-  const size_t n = attr->then_graph->outputs.n;
-  if (n != attr->else_graph->outputs.n || n < c->n_out)
-    return op_fail(c, DIAG_E0305, "the branches have %zu and %zu outputs, the node %zu", n, attr->else_graph->outputs.n, c->n_out);
+  const size_t n = on_then->outputs.n;
   JoinedDims joined = {0};
   Type *types = NEW_ARRAY(c->b.ir->arena, Type, n);
   for (size_t k = 0; k < n; k++)
-    if (!join_types(c, k, attr->then_graph->outputs.data[k], attr->else_graph->outputs.data[k], &joined, &types[k])) return false;
-  attr->joined = joined.data;
-  attr->n_joined = (uint32_t)joined.n;
-  const Node *made = graph_add_node(c->b.graph, OP_IF, &cond, 1, types, n, attr, c->b.place);
-  for (size_t k = 0; k < c->n_out; k++) c->out[k] = made->out[k];
+    if (!join_types(c, k, on_then->outputs.data[k], on_else->outputs.data[k], &joined, &types[k])) return NULL;
+  *attr = (IfAttr){.then_graph = on_then, .else_graph = on_else, .joined = joined.data, .n_joined = (uint32_t)joined.n};
+  return graph_add_node(c->b.graph, OP_IF, &cond, 1, types, n, attr, c->b.place);
+}
+
+static bool ranks_agree(const Graph *x, const Graph *y) {
+  for (size_t k = 0; k < x->outputs.n; k++)
+    if (x->outputs.data[k]->type.rank != y->outputs.data[k]->type.rank) return false;
   return true;
+}
+
+bool import_if(OpContext *c) {
+  const OnnxGraph *on_then = op_graph(c, "then_branch"), *on_else = op_graph(c, "else_branch");
+  Ir *ir = c->b.ir;
+  const int known = truth(&c->b, op_in(c, 0));
+  if (known >= 0) return take_branch(c, known ? on_then : on_else);
+  const size_t n_checks = ir->n_checks;
+  Value *cond = as_scalar(&c->b, op_in(c, 0));
+  Graph *x = cond ? op_body(c, on_then, 0, NULL, NULL) : NULL, *y = x ? op_body(c, on_else, 0, NULL, NULL) : NULL;
+  if (!y) return false;
+  if (x->outputs.n != y->outputs.n || x->outputs.n < c->n_out)
+    return op_fail(c, DIAG_E0305, "the branches have %zu and %zu outputs, the node %zu", x->outputs.n, y->outputs.n, c->n_out);
+  if (!ranks_agree(x, y)) {
+    ir->n_checks = n_checks; /* the branches are imported again */
+    c->importer->split = (Split){c->node, cond, {on_then, on_else}};
+    return false;
+  }
+  const Node *made = make_if(c, cond, x, y);
+  for (size_t k = 0; made && k < c->n_out; k++) c->out[k] = made->out[k];
+  return made != NULL;
+}
+
+/* ---- If of different ranks ---- */
+/* A branch and all that follows it, with what is seen of that as its outputs. */
+static Graph *branch_and_rest(OpContext *c, const Split *split, int which, const NodeList *l, size_t from, const Str *wanted, size_t n_wanted) {
+  Importer *im = c->importer;
+  Scope inner = {.parent = im->scope, .names = map_new(im->a), .types = map_new(im->a)}, *outer = im->scope;
+  Graph *g = graph_new(im->ir, im->graph), *around = op_enter(c, g);
+  size_t n = 0;
+  im->scope = &inner;
+  im->depth++;
+  Value **results = op_inline(c, split->branches[which], &n);
+  for (size_t k = 0; results && k < split->node->n_outputs; k++) scope_bind(im, split->node->outputs[k], results[k]);
+  bool ok = results && import_nodes_from(im, l, from);
+  for (size_t k = 0; ok && k < n_wanted; k++) {
+    const Binding *b = scope_find(&inner, wanted[k]);
+    ok = b && b->value;
+    if (!ok) break;
+    vec_push(im->a, g->outputs, b->value);
+    vec_push(im->a, g->output_names, wanted[k]);
+  }
+  im->depth--;
+  im->scope = outer;
+  (void)op_enter(c, around);
+  return ok ? g : NULL;
+}
+
+/* Whether all that was said from a place on is that types or shapes do not fit. */
+static bool only_misfits(const Diags *d, size_t from) {
+  bool any = d->n_dropped == 0 && d->list.n > from;
+  for (size_t i = from; i < d->list.n; i++) any = any && (d->list.data[i].code == DIAG_E0401 || d->list.data[i].code == DIAG_E0402 || d->list.data[i].code == DIAG_E0304);
+  return any;
+}
+
+/* One branch is the only one that what follows fits: the condition has to choose it, or the call ends with CASTNET_ERR_DIM. */
+static bool take_only_branch(OpContext *c, const Split *split, int which, const NodeList *l, size_t from) {
+  Importer *im = c->importer;
+  const int64_t want = which == 0;
+  size_t n = 0;
+  Value *cond = build_cast(&c->b, split->cond, DT_s64, true);
+  if (!build_read_dims(&c->b, cond, "condition", want, want, NULL, &n)) return false;
+  Value **results = op_inline(c, split->branches[which], &n);
+  for (size_t k = 0; results && k < split->node->n_outputs; k++) scope_bind(im, split->node->outputs[k], results[k]);
+  return results && import_nodes_from(im, l, from);
+}
+
+bool import_behind_branches(Importer *im, const NodeList *l, size_t from, DiagPlace place) {
+  const Split split = im->split;
+  Diags *d = im->diags;
+  Str *wanted = NEW_ARRAY(im->a, Str, l->n_seen);
+  const size_t n_said = d->list.n, n_checks = im->ir->n_checks;
+  size_t n = 0;
+  im->split.node = NULL;
+  for (size_t k = 0; k < l->n_seen; k++)
+    if (!scope_find(im->scope, l->seen[k])) wanted[n++] = l->seen[k];
+  OpContext c = {.b = {im->ir, im->graph, place}, .node = split.node, .in = NEW_ARRAY(im->a, Value *, 1), .importer = im};
+  Graph *branches[2];
+  bool misfit[2];
+  for (int which = 0; which < 2; which++) {
+    const size_t before = d->list.n;
+    branches[which] = branch_and_rest(&c, &split, which, l, from, wanted, n);
+    misfit[which] = !branches[which] && only_misfits(d, before);
+  }
+  if ((branches[0] && misfit[1]) || (branches[1] && misfit[0])) {
+    d->list.n = n_said;
+    im->ir->n_checks = n_checks;
+    return take_only_branch(&c, &split, misfit[0], l, from);
+  }
+  const Node *made = branches[0] && branches[1] ? make_if(&c, split.cond, branches[0], branches[1]) : NULL;
+  for (size_t k = 0; k < n; k++) scope_bind(im, wanted[k], made ? made->out[k] : NULL);
+  return made != NULL;
 }
 
 /* ---- loops ----------------------------------------------------------------------------------------------------------------- */

@@ -95,6 +95,12 @@ static bool import_outputs(Importer *im, const OnnxGraph *g, Graph *into) {
   return ok;
 }
 
+NodeList import_graph_nodes(Importer *im, const OnnxGraph *g) {
+  Str *seen = NEW_ARRAY(im->a, Str, g->n_outputs);
+  for (size_t i = 0; i < g->n_outputs; i++) seen[i] = g->outputs[i].name;
+  return (NodeList){g->nodes, g->n_nodes, seen, g->n_outputs};
+}
+
 bool import_main_graph(Importer *im, const OnnxGraph *g) {
   import_declare_types(im, g->value_info, g->n_value_info);
   import_declare_types(im, g->outputs, g->n_outputs);
@@ -102,7 +108,8 @@ bool import_main_graph(Importer *im, const OnnxGraph *g) {
   ok = import_inputs(im, g, im->graph) && ok;
   if (!g->n_outputs) ok = ((void)diag_add(im->diags, DIAG_E0204, import_file_place(im), "the graph has no outputs"), false);
   /* Outputs are looked at only when all nodes are there: what failed has been reported. */
-  return import_nodes(im, g->nodes, g->n_nodes) && import_outputs(im, g, im->graph) && ok;
+  const NodeList nodes = import_graph_nodes(im, g);
+  return import_nodes(im, &nodes) && import_outputs(im, g, im->graph) && ok;
 }
 
 /* ---- bodies of control flow ---- */
@@ -125,7 +132,8 @@ static bool import_body(OpContext *c, const OnnxGraph *g, Graph *into, Graph *re
     if (ok && map_has(&inner.names, g->inputs[i].name)) ok = op_fail(c, DIAG_E0202, "input %zu of the body is named as an earlier one", i);
     scope_bind(im, g->inputs[i].name, v);
   }
-  ok = ok && import_initializers(im, g) && import_nodes(im, g->nodes, g->n_nodes) && import_outputs(im, g, ret);
+  const NodeList nodes = import_graph_nodes(im, g);
+  ok = ok && import_initializers(im, g) && import_nodes(im, &nodes) && import_outputs(im, g, ret);
   im->scope = outer;
   im->graph = outer_graph;
   im->ir->checking = outer_checking;

@@ -35,6 +35,21 @@ typedef struct Missing { /* an operator that cannot be imported, with how often 
   size_t count;
 } Missing;
 
+/* An If whose results have other ranks in one branch than in the other: what follows is imported behind each branch. */
+typedef struct Split {
+  const OnnxNode *node; /* NULL: none was met */
+  Value *cond;
+  const OnnxGraph *branches[2];
+} Split;
+
+/* Nodes of a graph, and the names by which others see results of them: its outputs. */
+typedef struct NodeList {
+  const OnnxNode *nodes;
+  size_t n;
+  const Str *seen;
+  size_t n_seen;
+} NodeList;
+
 typedef struct Importer {
   Arena *a;
   Ir *ir;
@@ -53,6 +68,7 @@ typedef struct Importer {
   Frame *frame;
   size_t work, budget; /* nodes and operands imported so far, functions inlined; the most of them */
   unsigned depth;      /* of graphs in graphs */
+  Split split;
   bool gave_up;        /* a budget is exhausted: stop */
 } Importer;
 
@@ -106,7 +122,12 @@ size_t import_count_work(const OnnxModel *m);
 size_t import_file_order_peak(Importer *im, const OnnxGraph *g);
 
 /* import_graph.c */
-bool import_nodes(Importer *im, const OnnxNode *nodes, size_t n);
+bool import_nodes(Importer *im, const NodeList *l);
+/* Those from place `from` of their order on. */
+bool import_nodes_from(Importer *im, const NodeList *l, size_t from);
+/* The rest of a list behind each branch of im->split, from place `from` on; binds what is seen of it. */
+bool import_behind_branches(Importer *im, const NodeList *l, size_t from, DiagPlace place);
+NodeList import_graph_nodes(Importer *im, const OnnxGraph *g);
 bool import_main_graph(Importer *im, const OnnxGraph *g);
 void import_declare_types(Importer *im, const OnnxValueInfo *v, size_t n);
 
