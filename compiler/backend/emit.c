@@ -246,3 +246,14 @@ void emit_line(EmitCtx *c, const char *fmt, ...) {
   va_end(ap);
   sb_putc(&c->calls, '\n');
 }
+
+void emit_line_of(EmitCtx *c, const Dim *symbol, const char *fmt, ...) {
+  StrBuf b = sb_new(c->arena);
+  va_list ap;
+  va_start(ap, fmt);
+  sb_printf(&b, "%*s", (int)c->indent, "");
+  sb_vprintf(&b, fmt, ap);
+  va_end(ap);
+  sb_putc(&b, '\n');
+  vec_push(c->arena, c->stops, ((EmitStop){.at = c->calls.len, .symbol = symbol, .line = sb_view(&b)}));
+}

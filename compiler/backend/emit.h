@@ -34,11 +34,14 @@ typedef struct SymbolSet {
   bool *has; /* [dims->symbols.n] */
 } SymbolSet;
 
-/* Where in N_run's body a step has decided sizes without a bound: stops_c.c prints what follows from them. */
+/* Where in N_run's body a step has decided sizes without a bound: stops_c.c prints what follows from them. Or a line that counts only if
+ * something needs its symbol. */
 typedef struct EmitStop {
-  size_t at;   /* bytes of calls before it */
-  size_t step; /* of main */
+  size_t at;         /* bytes of calls before it */
+  size_t step;       /* of main */
   unsigned indent;
+  const Dim *symbol; /* a line: of this symbol */
+  Str line;
 } EmitStop;
 
 typedef struct EmitCtx {
@@ -91,6 +94,8 @@ void emit_need(EmitCtx *c, const char *symbol);
 Str emit_function(EmitCtx *c, const Step *s, const char *result, Str comment, Str rest);
 /* One numbered call in N_run: the hook, `name(args)`, and, where the function returns an error code (int), the return. */
 void emit_call(EmitCtx *c, const Step *s, Str name, bool may_fail, Str args);
+/* A line of N_run that is there if the symbol's value is needed anywhere. */
+void emit_line_of(EmitCtx *c, const Dim *symbol, const char *fmt, ...) BASE_PRINTF(3, 4);
 /* A line of N_run as it is, indented ("for (...) {"). */
 void emit_line(EmitCtx *c, const char *fmt, ...) BASE_PRINTF(2, 3);
 

@@ -104,12 +104,12 @@ static void assign_again(EmitCtx *c, const Step *s) {
   StrBuf from = sb_new(c->arena), to = sb_new(c->arena), bytes = sb_new(c->arena);
   emit_line(c, "{");
   c->indent += 2;
-  for (size_t k = 0; k < a->n; k++) emit_line(c, "const int64_t next_%zu = %s;", k, value_text(c, a, k, s).ptr);
+  for (size_t k = 0; k < a->n; k++) emit_line_of(c, a->symbols[k], "const int64_t next_%zu = %s;", k, value_text(c, a, k, s).ptr);
   if (s->n_out) {
     emit_pointer(c, &from, s->in[0], false);
     emit_line(c, "const uint8_t *const made = %s;", from.data);
   }
-  for (size_t k = 0; k < a->n; k++) emit_line(c, "%s = next_%zu;", symbol_name(c, a->symbols[k]), k);
+  for (size_t k = 0; k < a->n; k++) emit_line_of(c, a->symbols[k], "%s = next_%zu;", symbol_name(c, a->symbols[k]), k);
   emit_stop(c, s);
   if (s->n_out) {
     emit_pointer(c, &to, s->out[0], true);
@@ -126,7 +126,7 @@ bool emit_assign(EmitCtx *c, const Step *s) {
     assign_again(c, s);
     return true;
   }
-  for (size_t k = 0; k < a->n; k++) emit_line(c, "%s = %s;", symbol_name(c, a->symbols[k]), value_text(c, a, k, s).ptr);
+  for (size_t k = 0; k < a->n; k++) emit_line_of(c, a->symbols[k], "%s = %s;", symbol_name(c, a->symbols[k]), value_text(c, a, k, s).ptr);
   decide(c, a);
   emit_checks(c);
   return true;

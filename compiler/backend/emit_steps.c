@@ -31,7 +31,7 @@ void emit_stop(EmitCtx *c, const Step *s) {
   Open o = {.c = c, .first = i};
   step_each_symbol(s, see_symbol, &o);
   const size_t step = (size_t)(step_decides_again(s) ? o.first : i);
-  if (region_starts(c, step) || (o.any && s->kind != STEP_EXTERN)) vec_push(c->arena, c->stops, ((EmitStop){c->calls.len, step, c->indent}));
+  if (region_starts(c, step) || (o.any && s->kind != STEP_EXTERN)) vec_push(c->arena, c->stops, ((EmitStop){.at = c->calls.len, .step = step, .indent = c->indent}));
 }
 
 bool emit_steps(EmitCtx *c) {

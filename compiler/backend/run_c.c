@@ -156,18 +156,36 @@ static void want_word(void *user, Str word) {
   map_put(&w->words, word, w);
 }
 
+static void want_symbols(Frame *f, const EmitCtx *c, Wanted *w) {
+  const size_t n = f->program->dims->symbols.n;
+  for (size_t i = 0; i < n; i++) w->symbols[i] = w->symbols[i] || map_has(&w->words, f->locals[i]);
+  for (size_t i = 0; i < f->offset_dims.n; i++)
+    if (map_has(&w->words, stops_offset_local(f, i))) dimc_symbols(f->offset_dims.data[i].dim, w->symbols);
+  for (size_t i = 0; i < f->n_out; i++)
+    for (uint32_t k = 0; f->out[i].sized && k < f->out[i].type.rank; k++) dimc_symbols(f->out[i].type.dims[k], w->symbols);
+  stops_symbols(f, c, w->symbols);
+}
+
+/* Lines of symbols that are needed may need others. */
+static bool want_lines(const EmitCtx *c, Wanted *w, bool *taken) {
+  bool more = false;
+  for (size_t i = 0; i < c->stops.n; i++) {
+    const EmitStop *s = &c->stops.data[i];
+    if (!s->symbol || taken[i] || !w->symbols[s->symbol->symbol.index]) continue;
+    taken[i] = more = true;
+    names_each_word(s->line, want_word, w);
+  }
+  return more;
+}
+
 /* Symbols that the calls, the offsets or the outputs' dimensions need. */
 static Wanted find_wanted(Frame *f, const EmitCtx *c, Str results) {
-  const size_t n = f->program->dims->symbols.n;
-  Wanted w = {.words = map_new(f->arena), .symbols = NEW_ARRAY(f->arena, bool, n)};
+  Wanted w = {.words = map_new(f->arena), .symbols = NEW_ARRAY(f->arena, bool, f->program->dims->symbols.n)};
+  bool *taken = NEW_ARRAY(f->arena, bool, c->stops.n);
   names_each_word(sb_view(&c->calls), want_word, &w);
   names_each_word(results, want_word, &w);
-  for (size_t i = 0; i < n; i++) w.symbols[i] = map_has(&w.words, f->locals[i]);
-  for (size_t i = 0; i < f->offset_dims.n; i++)
-    if (map_has(&w.words, stops_offset_local(f, i))) dimc_symbols(f->offset_dims.data[i].dim, w.symbols);
-  for (size_t i = 0; i < f->n_out; i++)
-    for (uint32_t k = 0; f->out[i].sized && k < f->out[i].type.rank; k++) dimc_symbols(f->out[i].type.dims[k], w.symbols);
-  stops_symbols(f, c, w.symbols);
+  do want_symbols(f, c, &w);
+  while (want_lines(c, &w, taken));
   return w;
 }
 
@@ -286,7 +304,8 @@ static void print_calls(Frame *f, const EmitCtx *c, const Wanted *want, StrBuf *
   for (size_t i = 0; i < c->stops.n; i++) {
     const EmitStop *stop = &c->stops.data[i];
     sb_put(b, c->calls.data + at, stop->at - at);
-    stops_print(f, &want->words, stop, b);
+    if (!stop->symbol) stops_print(f, &want->words, stop, b);
+    else if (want->symbols[stop->symbol->symbol.index]) sb_str(b, stop->line);
     at = stop->at;
   }
   sb_put(b, c->calls.data + at, c->calls.len - at);

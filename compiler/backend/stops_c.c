@@ -50,6 +50,7 @@ static Stop stop_new(Frame *f, size_t step) {
 
 void stops_symbols(Frame *f, const EmitCtx *c, bool *has) {
   for (size_t i = 0; i < c->stops.n; i++) {
+    if (c->stops.data[i].symbol) continue;
     const Stop s = stop_new(f, c->stops.data[i].step);
     const Dim *need = need_after(f, s.step);
     for (size_t k = 0; k < s.dims.n; k++) dimc_symbols(s.dims.data[k], has);

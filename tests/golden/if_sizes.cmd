@@ -1,0 +1,1 @@
+./castnet compile if_sizes.onnx -o out --target c99

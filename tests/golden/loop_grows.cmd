@@ -1,0 +1,1 @@
+./castnet compile loop_grows.onnx -o out --target c99
