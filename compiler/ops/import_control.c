@@ -445,6 +445,8 @@ static Value **make_loop(Loop *l, size_t *ret_n) {
   for (size_t k = 0; k < l->n_states; k++) l->types[k] = type_tensor(ir, l->init[k]->type.dtype, l->init[k]->type.rank, l->init[k]->type.dims);
   Graph *body = settled_body(l);
   if (!body) return NULL;
+  if (l->counted && body->outputs.data[0]->type.dtype != DT_b1)
+    return (void)op_fail(l->c, DIAG_E0401, "the body's condition has element type %s", dtype_name(body->outputs.data[0]->type.dtype)), NULL;
   Made m = {.l = l, .body = body, .b = {ir, body, b->place}, .conditional = !is_certain(b, l, body)};
   Graph *outer = op_enter(l->c, body);
   Value *next = m.conditional ? as_scalar(&m.b, body->outputs.data[0]) : NULL;
