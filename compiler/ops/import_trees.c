@@ -1,25 +1,14 @@
 /* Tree ensembles: their tables checked and made constants of a runtime function; what follows the scores is built. */
 #include "ops/ml_post.h"
-#include "ops/shared.h"
-
-enum { TREE_LEAF = 6 }; /* as CN_TREE_LEAF of runtime-lite/ops/trees.h; the modes before it in the same order */
-
-typedef struct Trees {
-  size_t n, n_roots, n_weights;
-  int32_t *nodes;     /* [n][4] */
-  float *thresholds;  /* [n] */
-  int32_t *roots;
-  int32_t *targets;
-  float *weights;
-} Trees;
+#include "ops/trees.h"
 
 typedef struct Lists { /* the attributes of versions 1 to 3, [n] each */
   const int64_t *tree, *node, *feature, *yes, *no, *missing;
-  const float *value;
+  const double *value;
   const Str *mode;
   size_t n;
   const int64_t *leaf_tree, *leaf_node, *leaf_target;
-  const float *leaf_weight;
+  const double *leaf_weight;
   size_t n_leaf;
 } Lists;
 
@@ -41,19 +30,16 @@ static bool same_length(OpContext *c, const char *name, size_t n, size_t want) {
   return n == want || op_fail(c, DIAG_E0304, "%s has %zu elements, %zu are asked", name, n, want);
 }
 
-static bool read_floats(OpContext *c, const char *name, const float **ret, size_t *ret_n) {
-  *ret = op_floats(c, name, ret_n);
+/* Numbers of attribute `name`, or of the tensor `name`_as_tensor. */
+static bool read_reals(OpContext *c, const char *name, const double **ret, size_t *ret_n) {
   StrBuf b = sb_new(c->b.ir->arena);
   sb_printf(&b, "%s_as_tensor", name);
   const OnnxTensor *t = op_tensor(c, b.data);
-  if (!t) return true;
-  DType type = dtype_from_onnx(t->data_type);
-  if (type != DT_f32 && type != DT_f64) return op_fail(c, DIAG_E0304, "%s is of type %s", b.data, dtype_name(type));
-  Tensor data = {type, t->n_elements, t->data, t->data_bytes, NULL};
-  float *f = NEW_ARRAY(c->b.ir->arena, float, t->n_elements);
-  cast_eval_strip(type, DT_f32, true, tensor_host_elements(c->b.ir->arena, &data), f, t->n_elements);
-  *ret = f;
-  *ret_n = t->n_elements;
+  if (t) return trees_reals(c, b.data, t, ret, ret_n);
+  const float *f = op_floats(c, name, ret_n);
+  double *d = NEW_ARRAY(c->b.ir->arena, double, *ret_n);
+  for (size_t i = 0; i < *ret_n; i++) d[i] = (double)f[i];
+  *ret = f ? d : NULL;
   return true;
 }
 
@@ -71,7 +57,7 @@ static bool read_lists(OpContext *c, const char *leaf, Lists *l) {
   if (!same_length(c, "nodes_falsenodeids", n, l->n)) return false;
   l->mode = op_strs(c, "nodes_modes", &n);
   if (!same_length(c, "nodes_modes", n, l->n)) return false;
-  if (!read_floats(c, "nodes_values", &l->value, &n) || !same_length(c, "nodes_values", n, l->n)) return false;
+  if (!read_reals(c, "nodes_values", &l->value, &n) || !same_length(c, "nodes_values", n, l->n)) return false;
   l->missing = op_ints(c, "nodes_missing_value_tracks_true", &n);
   if (l->missing && !same_length(c, "nodes_missing_value_tracks_true", n, l->n)) return false;
   const char *const parts[] = {"treeids", "nodeids", "ids"};
@@ -85,7 +71,7 @@ static bool read_lists(OpContext *c, const char *leaf, Lists *l) {
   }
   memcpy(name, leaf, strlen(leaf));
   memcpy(name + strlen(leaf), "_weights", 9);
-  return read_floats(c, name, &l->leaf_weight, &n) && same_length(c, name, n, l->n_leaf);
+  return read_reals(c, name, &l->leaf_weight, &n) && same_length(c, name, n, l->n_leaf);
 }
 
 /* Weights of each leaf, kept together: counted, then placed. */
@@ -108,7 +94,7 @@ static bool place_weights(OpContext *c, const Lists *l, const Map *index, int64_
   }
   t->n_weights = l->n_leaf;
   t->targets = NEW_ARRAY(a, int32_t, l->n_leaf + 1);
-  t->weights = NEW_ARRAY(a, float, l->n_leaf + 1);
+  t->weights = NEW_ARRAY(a, double, l->n_leaf + 1);
   for (size_t i = 0; i < l->n_leaf; i++) {
     int32_t *leaf = t->nodes + 4 * (size_t)at[i];
     t->targets[leaf[0] + leaf[1]] = (int32_t)l->leaf_target[i];
@@ -168,7 +154,7 @@ static bool read_trees(OpContext *c, const char *leaf, int64_t n_targets, int64_
   Arena *a = c->b.ir->arena;
   if (!read_lists(c, leaf, &l)) return false;
   if (l.n == 0 || l.n > INT32_MAX / 4 || l.n_leaf > INT32_MAX / 4) return op_fail(c, DIAG_E0304, "%zu nodes", l.n);
-  *t = (Trees){.n = l.n, .nodes = NEW_ARRAY(a, int32_t, 4 * l.n), .thresholds = NEW_ARRAY(a, float, l.n)};
+  *t = (Trees){.n = l.n, .nodes = NEW_ARRAY(a, int32_t, 4 * l.n), .thresholds = NEW_ARRAY(a, double, l.n)};
   Map index = map_new(a);
   for (size_t i = 0; i < l.n; i++) {
     Str key = node_key(a, l.tree[i], l.node[i]);
@@ -178,41 +164,22 @@ static bool read_trees(OpContext *c, const char *leaf, int64_t n_targets, int64_
   return link_nodes(c, &l, &index, n_features, t) && place_weights(c, &l, &index, n_targets, t);
 }
 
-static Value *table(OpContext *c, DType type, size_t rows, size_t columns, const void *host) {
-  int64_t dims[2] = {(int64_t)rows, (int64_t)columns};
-  return build_tensor(&c->b, type, columns ? 2 : 1, dims, tensor_from_host(c->b.ir->arena, type, rows * (columns ? columns : 1), host)->bytes);
-}
-
-/* Scores [N][n_targets]. */
+/* Scores [N][n_targets] in the type that the features are compared in. */
 static Value *tree_scores(OpContext *c, const char *leaf, int64_t n_targets, int64_t aggregate) {
   int64_t features;
-  if (op_rank(c, 0) != 2) return op_fail(c, DIAG_E0402, "the operand's rank is %u, 2 is asked", op_rank(c, 0)), NULL;
-  if (!dim_is_const(op_dim(c, 0, 1), &features)) features = INT32_MAX; /* compared at run time */
   Trees t;
-  if (!read_trees(c, leaf, n_targets, features, &t)) return NULL;
-  int64_t least = 0; /* features that a row must have */
-  for (size_t i = 0; i < t.n; i++)
-    if (t.nodes[4 * i + 3] >> 1 != TREE_LEAF && t.nodes[4 * i] >= least) least = t.nodes[4 * i] + 1;
-  ExternAttrValue *attr = NEW_ARRAY(c->b.ir->arena, ExternAttrValue, 2);
-  attr[0] = (ExternAttrValue){.name = STR("aggregate"), .kind = EXTERN_INT, .n = 1, .i = aggregate};
-  attr[1] = (ExternAttrValue){.name = STR("features"), .kind = EXTERN_INT, .n = 1, .i = least};
-  ExternAttr e = {.symbol = STR("cn_op_tree_ensemble"), .attrs = attr, .n_attrs = 2, .scratch = bd_const(&c->b, n_targets)};
-  Value *const in[6] = {build_cast(&c->b, c->in[0], DT_f32, true), table(c, DT_s32, t.n, 4, t.nodes), table(c, DT_f32, t.n, 0, t.thresholds),
-                        table(c, DT_s32, t.n_roots, 0, t.roots), table(c, DT_s32, t.n_weights, 0, t.targets), table(c, DT_f32, t.n_weights, 0, t.weights)};
-  const Dim *dims[2] = {op_dim(c, 0, 0), bd_const(&c->b, n_targets)};
-  Type out = type_tensor(c->b.ir, DT_f32, 2, dims);
-  Value *scores;
-  return build_extern(&c->b, e, in, 6, &out, 1, &scores) ? scores : NULL;
+  if (!trees_features(c, &features) || !read_trees(c, leaf, n_targets, features, &t)) return NULL;
+  return trees_scores(c, &t, n_targets, aggregate);
 }
 
 static bool base_values(OpContext *c, int64_t n, Value **ret) {
-  const float *v;
+  const double *v;
   size_t count;
   *ret = NULL;
-  if (!read_floats(c, "base_values", &v, &count)) return false;
+  if (!read_reals(c, "base_values", &v, &count)) return false;
   if (count == 0) return true;
   if (count != 1 && count != (size_t)n) return op_fail(c, DIAG_E0304, "base_values has %zu elements for %lld targets", count, (long long)n);
-  *ret = table(c, DT_f32, count, 0, v);
+  *ret = build_cast(&c->b, trees_table(c, DT_f64, count, 0, v), trees_type(c), true);
   return *ret != NULL;
 }
 
@@ -231,11 +198,10 @@ bool import_tree_regressor(OpContext *c) {
     const int64_t *ids = op_ints(c, "nodes_treeids", &count);
     Map seen = map_new(c->b.ir->arena);
     for (size_t i = 0; i < count; i++) map_put(&seen, (Str){(const char *)&ids[i], sizeof *ids}, &seen);
-    y = build_fn2(&c->b, SC_div, y, build_scalar_f(&c->b, DT_f32, (double)seen.entries.n));
+    y = build_fn2(&c->b, SC_div, y, op_scalar_like(c, y, (double)seen.entries.n));
   }
   if (base) y = build_fn2(&c->b, SC_add, y, base);
-  c->out[0] = ml_post(&c->b, y, post);
-  return c->out[0] != NULL;
+  return op_give(c, 0, build_cast(&c->b, ml_post(&c->b, y, post), DT_f32, true));
 }
 
 /* ---- classification ---- */
@@ -243,7 +209,7 @@ static Value *column(OpContext *c, Value *x, int64_t at) {
   return build_slice(&c->b, x, 1, bd_const(&c->b, at), bd_const(&c->b, 1), bd_const(&c->b, 1));
 }
 
-static Value *minus_from(OpContext *c, double k, Value *x) { return build_fn2(&c->b, SC_sub, build_scalar_f(&c->b, DT_f32, k), x); }
+static Value *minus_from(OpContext *c, double k, Value *x) { return build_fn2(&c->b, SC_sub, op_scalar_like(c, x, k), x); }
 
 /* Labels [N] of the classes with the given indices. */
 static Value *labels_of(OpContext *c, Value *index) {
@@ -256,31 +222,31 @@ static Value *labels_of(OpContext *c, Value *index) {
 /* Two classes of which the weights know one: its score decides, the other's follows (as ONNX Runtime does). */
 static bool binary(OpContext *c, Value *score /* [N][1] */, bool positive, PostTransform post) {
   Builder *b = &c->b;
-  Value *wins = build_fn2(b, SC_gt, score, build_scalar_f(b, DT_f32, positive ? 0.5 : 0.0));
+  Value *wins = build_fn2(b, SC_gt, score, op_scalar_like(c, score, positive ? 0.5 : 0.0));
   c->out[0] = labels_of(c, build_cast(b, build_reshape(b, wins, 1, &score->type.dims[0]), DT_s64, true));
   Value *both[2];
   if (post == POST_PROBIT) {
-    if (c->n_out > 1) c->out[1] = ml_post(b, score, post);
+    if (c->n_out > 1) c->out[1] = build_cast(b, ml_post(b, score, post), DT_f32, true);
     return c->out[0] != NULL;
   }
   if (positive) both[0] = minus_from(c, 1, score), both[1] = score;
   else if (post == POST_LOGISTIC) both[0] = build_fn1(b, SC_sigmoid, build_fn1(b, SC_neg, score)), both[1] = build_fn1(b, SC_sigmoid, score);
   else both[0] = build_fn1(b, SC_neg, score), both[1] = score;
-  if (c->n_out > 1) c->out[1] = build_concat(b, both, 2, 1);
+  if (c->n_out > 1) c->out[1] = build_cast(b, build_concat(b, both, 2, 1), DT_f32, true);
   return c->out[0] != NULL;
 }
 
 bool import_tree_classifier(OpContext *c) {
   size_t n_ints, n_strs, n_ids, n_weights;
   const int64_t *ids = op_ints(c, "class_ids", &n_ids);
-  const float *weights;
+  const double *weights;
   (void)op_ints(c, "classlabels_int64s", &n_ints);
   (void)op_strs(c, "classlabels_strings", &n_strs);
   int64_t n = (int64_t)(n_ints + n_strs);
   PostTransform post;
   Value *base;
   if (n < 1 || (n_ints && n_strs)) return op_fail(c, DIAG_E0304, "exactly one list of class labels must be given");
-  if (!ml_post_attr(c, &post) || !base_values(c, n, &base) || !read_floats(c, "class_weights", &weights, &n_weights)) return false;
+  if (!ml_post_attr(c, &post) || !base_values(c, n, &base) || !read_reals(c, "class_weights", &weights, &n_weights)) return false;
   bool one_class = n_ids > 0, positive = true;
   for (size_t i = 1; i < n_ids; i++) one_class = one_class && ids[i] == ids[0];
   for (size_t i = 0; i < n_weights; i++) positive = positive && weights[i] >= 0;
@@ -293,6 +259,6 @@ bool import_tree_classifier(OpContext *c) {
   }
   if (base) y = build_fn2(&c->b, SC_add, y, base);
   c->out[0] = labels_of(c, build_arg(&c->b, true, y, 1, false, false));
-  if (c->n_out > 1) c->out[1] = ml_post(&c->b, y, post);
+  if (c->n_out > 1) c->out[1] = build_cast(&c->b, ml_post(&c->b, y, post), DT_f32, true);
   return c->out[0] != NULL;
 }

@@ -11,28 +11,29 @@ bool ml_post_attr(OpContext *c, PostTransform *ret) {
   return op_fail(c, DIAG_E0304, "post_transform is %s", diag_quote(c->b.ir->diags, s));
 }
 
-static Value *k(Builder *b, double v) { return build_scalar_f(b, DT_f32, v); }
+/* A constant of the scores' type. */
+static Value *k(Builder *b, const Value *x, double v) { return build_scalar_f(b, x->type.dtype, v); }
 
 /* Softmax in which scores of (nearly) zero stay zero: ONNX Runtime takes 1e-7 for zero. */
 static Value *softmax_zero(Builder *b, Value *x) {
   uint32_t last = 1u << (x->type.rank - 1);
   Value *m = build_reduce(b, REDUCE_MAX, x, last, true);
   Value *e = build_fn1(b, SC_exp, build_fn2(b, SC_sub, x, m)), *small = build_fn2(b, SC_mul, x, build_fn1(b, SC_exp, build_fn1(b, SC_neg, m)));
-  Value *is_big = build_fn2(b, SC_gt, build_fn1(b, SC_abs, x), k(b, 1e-7));
+  Value *is_big = build_fn2(b, SC_gt, build_fn1(b, SC_abs, x), k(b, x, 1e-7));
   Value *v = build_fn3(b, SC_select, is_big, e, small);
   return build_fn2(b, SC_div, v, build_reduce(b, REDUCE_SUM, v, last, true));
 }
 
 /* sqrt(2) * erfinv(2x - 1), erfinv by Winitzki's approximation, which the field's runtimes share. */
 static Value *probit(Builder *b, Value *p) {
-  Value *x = build_fn2(b, SC_sub, build_fn2(b, SC_mul, p, k(b, 2)), k(b, 1));
-  Value *sign = build_fn3(b, SC_select, build_fn2(b, SC_lt, x, k(b, 0)), k(b, -1), k(b, 1));
-  Value *one_minus = build_fn2(b, SC_mul, build_fn2(b, SC_sub, k(b, 1), x), build_fn2(b, SC_add, k(b, 1), x));
+  Value *x = build_fn2(b, SC_sub, build_fn2(b, SC_mul, p, k(b, p, 2)), k(b, p, 1));
+  Value *sign = build_fn3(b, SC_select, build_fn2(b, SC_lt, x, k(b, x, 0)), k(b, x, -1), k(b, x, 1));
+  Value *one_minus = build_fn2(b, SC_mul, build_fn2(b, SC_sub, k(b, x, 1), x), build_fn2(b, SC_add, k(b, x, 1), x));
   Value *log = build_fn1(b, SC_log, one_minus);
-  Value *v = build_fn2(b, SC_add, k(b, 2 / (3.14159 * 0.147)), build_fn2(b, SC_mul, k(b, 0.5), log));
-  Value *root = build_fn1(b, SC_sqrt, build_fn2(b, SC_sub, build_fn2(b, SC_mul, v, v), build_fn2(b, SC_mul, k(b, 1 / 0.147), log)));
+  Value *v = build_fn2(b, SC_add, k(b, x, 2 / (3.14159 * 0.147)), build_fn2(b, SC_mul, k(b, x, 0.5), log));
+  Value *root = build_fn1(b, SC_sqrt, build_fn2(b, SC_sub, build_fn2(b, SC_mul, v, v), build_fn2(b, SC_mul, k(b, x, 1 / 0.147), log)));
   Value *y = build_fn1(b, SC_sqrt, build_fn2(b, SC_sub, root, v));
-  return build_fn2(b, SC_mul, k(b, 1.41421356), build_fn2(b, SC_mul, sign, y));
+  return build_fn2(b, SC_mul, k(b, x, 1.41421356), build_fn2(b, SC_mul, sign, y));
 }
 
 Value *ml_post(Builder *b, Value *scores, PostTransform post) {
