@@ -15,6 +15,7 @@
 #include "ops/random.h"
 #include "ops/regions.h"
 #include "ops/text.h"
+#include "ops/svm.h"
 #include "ops/trees.h"
 
 #endif
