@@ -109,7 +109,7 @@ static castnet_type type(castnet *c, const Type *t) {
   castnet_type r = {.kind = (castnet_kind)t->kind, .dtype = dtype_rows[t->dtype].onnx, .key = dtype_rows[t->key].onnx};
   if (t->kind == TYPE_TENSOR) {
     castnet_extent *dims = NEW_ARRAY(c->arena, castnet_extent, t->rank);
-    for (uint32_t i = 0; i < t->rank && t->dims; i++) dims[i] = extent(&c->pipe.iface, t->dims[i]);
+    for (uint32_t i = 0; i < t->rank && t->dims; i++) dims[i] = t->dims[i] ? extent(&c->pipe.iface, t->dims[i]) : (castnet_extent){-1, -1};
     r.rank = t->rank;
     r.dims = dims;
   } else if (t->elem) {

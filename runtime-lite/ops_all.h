@@ -16,6 +16,8 @@
 #include "ops/regions.h"
 #include "ops/text.h"
 #include "ops/svm.h"
+#include "ops/sequence.h"
+#include "ops/sequence_io.h"
 #include "ops/trees.h"
 
 #endif

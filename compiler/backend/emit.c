@@ -5,6 +5,8 @@
 
 /* ---- buffers ---- */
 static EmitBuffer io_buffer(const Frame *f, const Buffer *b) {
+  if (b->kind == BUF_INPUT && f->in[b->index].type.kind != TYPE_TENSOR)
+    return (EmitBuffer){.base = arena_printf(f->arena, "(const uint8_t *)&in->%.*s", STR_ARG(f->in[b->index].name))};
   if (b->kind == BUF_INPUT) return (EmitBuffer){.base = arena_printf(f->arena, "in->%.*s", STR_ARG(f->in[b->index].name))};
   const IoField *o = &f->out[b->index];
   return (EmitBuffer){.base = arena_printf(f->arena, o->sized ? "out->%.*s.data" : "out->%.*s", STR_ARG(o->name))};

@@ -109,32 +109,39 @@ static void print_capacity(ExternPrinter *p, const PTensor *t) {
   sb_putc(&p->body, ')');
 }
 
-static void print_operand(ExternPrinter *p, const char *word, uint32_t k, uint32_t tensor) {
+/* measured: its dimensions only, there is no room for it. */
+static void print_operand(ExternPrinter *p, const char *word, uint32_t k, uint32_t tensor, bool measured) {
   if (tensor == NO_TENSOR) {
     sb_puts(&p->body, "    {NULL, NULL, 0, 0, 0},\n");
     return;
   }
   const PTensor *t = &p->c->program->tensors.data[tensor];
-  sb_printf(&p->body, "    {(void *)%s%u, ", word, k);
+  if (measured) sb_puts(&p->body, "    {NULL, ");
+  else sb_printf(&p->body, "    {(void *)%s%u, ", word, k);
   if (t->rank) sb_printf(&p->body, "%s%u_dims", word, k);
   else sb_puts(&p->body, "NULL");
   sb_printf(&p->body, ", %u, %d, ", t->rank, dtype_rows[t->dtype].onnx);
-  print_capacity(p, t);
+  if (measured) sb_putc(&p->body, '0');
+  else print_capacity(p, t);
   sb_puts(&p->body, "},\n");
 }
 
-static void print_operands(ExternPrinter *p, const char *word, const char *array, const uint32_t *tensors, uint32_t n) {
+static void print_pointer(ExternPrinter *p, const char *word, uint32_t k, uint32_t tensor) {
+  const bool write = *word == 'y';
+  sb_printf(&p->params, ", %s%s *%s%u", write ? "" : "const ", emit_ctype(p->c, tensor), word, k);
+  sb_puts(&p->args, ", ");
+  emit_pointer(p->c, &p->args, tensor, write);
+}
+
+static void print_operands(ExternPrinter *p, const char *word, const char *array, const uint32_t *tensors, uint32_t n, bool measured) {
   for (uint32_t k = 0; k < n; k++) {
     if (tensors[k] == NO_TENSOR) continue;
-    const bool write = *word == 'y';
-    sb_printf(&p->params, ", %s%s *%s%u", write ? "" : "const ", emit_ctype(p->c, tensors[k]), word, k);
-    sb_puts(&p->args, ", ");
-    emit_pointer(p->c, &p->args, tensors[k], write);
+    if (!measured) print_pointer(p, word, k, tensors[k]);
     print_dims(p, &p->c->program->tensors.data[tensors[k]], word, k);
   }
   if (n == 0) return;
   sb_printf(&p->body, "  %scastnet_tensor %s[%u] = {\n", *word == 'y' ? "" : "const ", array, n);
-  for (uint32_t k = 0; k < n; k++) print_operand(p, word, k, tensors[k]);
+  for (uint32_t k = 0; k < n; k++) print_operand(p, word, k, tensors[k], measured);
   sb_puts(&p->body, "  };\n");
 }
 
@@ -219,16 +226,17 @@ void emit_checks(EmitCtx *c) {
 
 bool emit_extern(EmitCtx *c, const Step *s) {
   const ExternStep *e = s->attr;
+  const uint32_t n_out = e->measures ? e->n_measures : s->n_out, *out = e->measures ? e->measures : s->out;
   ExternPrinter p = {.c = c, .step = s, .e = e, .params = sb_new(c->arena), .args = sb_new(c->arena),
                      .body = sb_new(c->arena), .symbols = emit_symbols_new(c)};
   sb_puts(&p.params, "const castnet_env *env");
   sb_puts(&p.args, e->attr.strings ? "&text.env" : "&e");
   if (e->attr.custom) declare_custom(c, e->attr.symbol);
   print_attrs(&p);
-  print_operands(&p, "x", "in", s->in, s->n_in);
-  print_operands(&p, "y", "out", s->out, s->n_out);
+  print_operands(&p, "x", "in", s->in, s->n_in, false);
+  print_operands(&p, "y", "out", out, n_out, e->measures != NULL);
   sb_printf(&p.body, "  const int error = %.*s(%s, %u, %s, %u, %s, %zu, ", STR_ARG(e->attr.symbol), s->n_in ? "in" : "NULL", s->n_in,
-            s->n_out ? "out" : "NULL", s->n_out, e->attr.n_attrs ? "attrs" : "NULL", e->attr.n_attrs);
+            n_out ? "out" : "NULL", n_out, e->attr.n_attrs ? "attrs" : "NULL", e->attr.n_attrs);
   print_scratch(&p);
   sb_puts(&p.body, ", env);\n  if (error != CASTNET_OK) return error;\n");
   for (uint32_t k = 0; k < e->n_defs; k++) print_def(&p, &e->defs[k], k);

@@ -31,7 +31,7 @@ static void init_inputs(Frame *f) {
   for (size_t i = 0; i < f->n_in; i++) {
     const Value *v = g->inputs.data[i];
     uint32_t t = i < p->inputs.n ? p->inputs.data[i] : NO_TENSOR;
-    f->in[i] = (IoField){.name = names_add(&scope, v->name, "input"), .onnx = v->name, .type = v->type, .tensor = t,
+    f->in[i] = (IoField){.name = names_add(&scope, v->name, "input"), .onnx = v->name, .type = type_outside(f->arena, &v->type), .tensor = t,
                          .buffer = t == NO_TENSOR ? NO_BUFFER : p->tensors.data[t].buffer, .sized = type_is_sized(&v->type)};
   }
 }
@@ -46,7 +46,7 @@ static void init_outputs(Frame *f) {
     const ProgramOutput *o = &p->outputs.data[i];
     f->out[i] = (IoField){.name = names_add(&scope, o->name, "output"), .onnx = o->name, .type = o->type, .tensor = o->tensor,
                           .buffer = o->tensor == NO_TENSOR ? NO_BUFFER : p->tensors.data[o->tensor].buffer,
-                          .sized = type_is_sized(&o->type),
+                          .content = o->content, .sized = type_is_sized(&o->type),
                           .owned = f->opt->outputs == OUTPUTS_WORKSPACE || frame_needs_data(&o->type)};
   }
 }
@@ -104,11 +104,11 @@ static bool check_program(const Frame *f) {
   size_t before = f->diags->list.n;
   for (size_t i = 0; i < f->n_out; i++) {
     const IoField *o = &f->out[i];
-    if (o->type.kind == TYPE_TENSOR && o->buffer != NO_BUFFER && f->program->buffers.data[o->buffer].kind == BUF_OUTPUT) continue;
+    if ((o->type.kind == TYPE_TENSOR || !*f->lang->device) && o->buffer != NO_BUFFER && f->program->buffers.data[o->buffer].kind == BUF_OUTPUT) continue;
     diag_add(f->diags, DIAG_E0306, (DiagPlace){0}, "graph output %s of this type is not compiled", diag_quote(f->diags, o->onnx));
   }
   for (size_t i = 0; i < f->n_in; i++)
-    if (f->in[i].type.kind != TYPE_TENSOR)
+    if (f->in[i].type.kind == TYPE_MAP || (f->in[i].type.kind != TYPE_TENSOR && *f->lang->device))
       diag_add(f->diags, DIAG_E0306, (DiagPlace){0}, "graph input %s of this type is not compiled",
                diag_quote(f->diags, f->in[i].onnx));
   if (dim_is_bad(f->arena_bytes))

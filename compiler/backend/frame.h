@@ -11,6 +11,7 @@ typedef struct IoField {
   Str onnx;
   Type type;
   uint32_t tensor, buffer; /* NO_TENSOR, NO_BUFFER where the program has none */
+  uint32_t content;        /* tensor of an output that is a sequence or optional, into which its items point */
   bool sized;              /* some dimension is not constant: {data, capacity, dims} in outputs */
   bool owned;              /* by the library: lies in the workspace */
 } IoField;
@@ -80,6 +81,7 @@ bool weights_files(Frame *f, FileSet *ret);
 
 /* types_c.c: how a field is declared. */
 void types_shape(Frame *f, StrBuf *b, const Type *t);       /* "[batch][3]", in the names of N_dims */
+void types_print(Frame *f, StrBuf *b, const Type *t);        /* "N_tensor_f32": of what a sequence or optional holds */
 void types_declare_structs(Frame *f, StrBuf *b);             /* structs of sequences, maps, optionals that fields need */
 void types_input_field(Frame *f, StrBuf *b, const IoField *io);
 void types_output_field(Frame *f, StrBuf *b, const IoField *io);
@@ -93,6 +95,6 @@ void stops_print(Frame *f, const Map *words, const EmitStop *stop, StrBuf *b); /
 void header_print(Frame *f, StrBuf *b);            /* what lies between the common part and the end */
 void run_workspace_size(Frame *f, StrBuf *b);      /* N_workspace_size, or nothing */
 void run_strings(Frame *f, StrBuf *b);             /* tables of constant strings */
-void run_body(Frame *f, const EmitCtx *c, StrBuf *b); /* the body of N_run */
+void run_body(Frame *f, EmitCtx *c, StrBuf *b); /* the body of N_run */
 
 #endif

@@ -285,16 +285,48 @@ static void print_data_symbols(Frame *f, StrBuf *b, const bool *wanted) {
     if (wanted[i] && !f->in_dims[i]) sb_printf(b, "  int64_t %.*s = 0;\n", STR_ARG(f->locals[i]));
 }
 
+static void print_place(StrBuf *b, const EmitBuffer *e) {
+  sb_puts(b, "(m");
+  if (e->local.len) sb_printf(b, " + %.*s", STR_ARG(e->local));
+  else if (!dim_is(e->offset, 0)) sb_printf(b, " + %" PRId64, e->offset->value);
+  sb_putc(b, ')');
+}
+
+/* `out->y.count = cn_seq_count(CONTENT);` */
+static void print_from_content(StrBuf *b, const IoField *o, const char *member, const char *function, Str content) {
+  sb_printf(b, "  out->%.*s.%s = %s(%.*s);\n", STR_ARG(o->name), member, function, STR_ARG(content));
+}
+
+/* The items stand in the workspace already, in their structs. */
+static void print_sequence(Frame *f, EmitCtx *c, StrBuf *b, const IoField *o) {
+  StrBuf content = sb_new(f->arena), items = sb_new(f->arena);
+  const bool optional = o->type.kind == TYPE_OPTIONAL, one = optional && o->type.elem->kind == TYPE_TENSOR;
+  emit_pointer(c, &content, o->content, false);
+  print_place(&items, &c->buffers[o->buffer]);
+  if (one) {
+    print_from_content(b, o, "has", "(uint8_t)cn_seq_count", sb_view(&content));
+    sb_printf(b, "  if (out->%.*s.has) memcpy(&out->%.*s.value, %s, sizeof out->%.*s.value);\n", STR_ARG(o->name), STR_ARG(o->name), items.data, STR_ARG(o->name));
+    return;
+  }
+  if (optional) print_from_content(b, o, "has", "cn_seq_is_there", sb_view(&content));
+  print_from_content(b, o, optional ? "value.count" : "count", "cn_seq_count", sb_view(&content));
+  sb_printf(b, "  out->%.*s%s.items = (const ", STR_ARG(o->name), optional ? ".value" : "");
+  types_print(f, b, optional ? o->type.elem->elem : o->type.elem);
+  sb_printf(b, " *)%s;\n", items.data);
+}
+
 /* What the library owns, once the steps are done. */
-static void print_results(Frame *f, const EmitCtx *c, StrBuf *b) {
+static void print_results(Frame *f, EmitCtx *c, StrBuf *b) {
   for (size_t i = 0; i < f->n_out; i++) {
     const IoField *o = &f->out[i];
     if (!o->owned) continue;
-    const EmitBuffer *e = &c->buffers[o->buffer];
-    sb_printf(b, "  out->%.*s%s = (const %s *)(m", STR_ARG(o->name), o->sized ? ".data" : "", dtype_rows[o->type.dtype].ctype);
-    if (e->local.len) sb_printf(b, " + %.*s", STR_ARG(e->local));
-    else if (!dim_is(e->offset, 0)) sb_printf(b, " + %" PRId64, e->offset->value);
-    sb_puts(b, ");\n");
+    if (o->type.kind != TYPE_TENSOR) {
+      print_sequence(f, c, b, o);
+      continue;
+    }
+    sb_printf(b, "  out->%.*s%s = (const %s *)", STR_ARG(o->name), o->sized ? ".data" : "", dtype_rows[o->type.dtype].ctype);
+    print_place(b, &c->buffers[o->buffer]);
+    sb_puts(b, ";\n");
     if (o->sized && frame_needs_data(&o->type)) print_output_dims(f, b, o);
   }
 }
@@ -311,7 +343,7 @@ static void print_calls(Frame *f, const EmitCtx *c, const Wanted *want, StrBuf *
   sb_put(b, c->calls.data + at, c->calls.len - at);
 }
 
-void run_body(Frame *f, const EmitCtx *c, StrBuf *b) {
+void run_body(Frame *f, EmitCtx *c, StrBuf *b) {
   StrBuf results = sb_new(f->arena);
   print_results(f, c, &results);
   const Wanted want = find_wanted(f, c, sb_view(&results));

@@ -10,7 +10,7 @@ static void type_word(StrBuf *b, const Type *t) {
 }
 
 /* The C type of an element of a sequence or optional: a tensor there brings its shape along. */
-static void print_type(Frame *f, StrBuf *b, const Type *t) {
+void types_print(Frame *f, StrBuf *b, const Type *t) {
   sb_printf(b, "%.*s_%s", STR_ARG(f->name), t->kind == TYPE_TENSOR ? "tensor_" : "");
   type_word(b, t);
 }
@@ -18,7 +18,7 @@ static void print_type(Frame *f, StrBuf *b, const Type *t) {
 static void declare(Frame *f, StrBuf *b, Map *done, const Type *t) {
   if (t->kind == TYPE_SEQUENCE || t->kind == TYPE_OPTIONAL) declare(f, b, done, t->elem);
   StrBuf name = sb_new(f->arena);
-  print_type(f, &name, t);
+  types_print(f, &name, t);
   if (map_has(done, sb_view(&name))) return;
   map_put(done, sb_view(&name), f);
   sb_puts(b, "typedef struct {\n");
@@ -29,7 +29,7 @@ static void declare(Frame *f, StrBuf *b, Map *done, const Type *t) {
     sb_printf(b, "  const %s *values; /* [count] */\n  size_t count;\n", dtype_rows[t->dtype].ctype);
   } else {
     sb_puts(b, t->kind == TYPE_SEQUENCE ? "  const " : "  uint8_t has; /* value means something only where this is 1 */\n  ");
-    print_type(f, b, t->elem);
+    types_print(f, b, t->elem);
     sb_puts(b, t->kind == TYPE_SEQUENCE ? " *items; /* [count] */\n  size_t count;\n" : " value;\n");
   }
   sb_printf(b, "} %s;\n\n", name.data);
@@ -72,7 +72,7 @@ static void field_comment(Frame *f, StrBuf *b, const IoField *io) {
 void types_input_field(Frame *f, StrBuf *b, const IoField *io) {
   sb_puts(b, "  ");
   if (io->type.kind == TYPE_TENSOR) sb_printf(b, "const %s *", dtype_rows[io->type.dtype].ctype);
-  else print_type(f, b, &io->type);
+  else types_print(f, b, &io->type);
   sb_printf(b, "%s%.*s;", io->type.kind == TYPE_TENSOR ? "" : " ", STR_ARG(io->name));
   field_comment(f, b, io);
 }
@@ -81,7 +81,7 @@ void types_output_field(Frame *f, StrBuf *b, const IoField *io) {
   const char *ctype = dtype_rows[io->type.dtype].ctype, *constant = io->owned ? "const " : "";
   sb_puts(b, "  ");
   if (io->type.kind != TYPE_TENSOR) {
-    print_type(f, b, &io->type);
+    types_print(f, b, &io->type);
     sb_putc(b, ' ');
   } else if (!io->sized) {
     sb_printf(b, "%s%s *", constant, ctype);

@@ -15,7 +15,7 @@ typedef struct Probes {
 } Probes;
 
 /* A tensor with a name in the model. */
-static bool can_be_output(const Value *v) { return v->type.kind == TYPE_TENSOR && v->name.len && !v->data; }
+static bool can_be_output(const Value *v) { return v->type.kind == TYPE_TENSOR && !v->type.seq && v->name.len && !v->data; }
 
 static bool is_output(const Graph *g, const Value *v) {
   for (size_t i = 0; i < g->outputs.n; i++)

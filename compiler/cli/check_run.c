@@ -4,7 +4,7 @@
 
 static void free_model(void *m) { castnet_free(m); }
 
-static bool compile(Cli *c, Check *k) {
+static bool compile_once(Cli *c, Check *k) {
   k->model = castnet_new();
   if (!k->model) door_leave(arena_door(c->arena), DOOR_MEMORY, "out of memory");
   arena_on_free(c->arena, free_model, k->model);
@@ -12,6 +12,45 @@ static bool compile(Cli *c, Check *k) {
   k->iface = castnet_get_interface(k->model);
   return true;
 }
+
+/* Marks the dimensions that an input has at size 0 and whose range starts above. */
+static bool note_empty(const castnet_interface *m, const OnnxValue *const *inputs, bool *empty) {
+  bool any = false;
+  for (size_t i = 0; i < m->n_inputs; i++) {
+    const castnet_type *t = &m->inputs[i].type;
+    for (size_t d = 0; inputs[i] && t->kind == CASTNET_KIND_TENSOR && d < t->rank; d++) {
+      const int32_t symbol = t->dims[d].symbol;
+      if (symbol < 0 || inputs[i]->tensor->dims[d] != 0 || m->dims[symbol].lo == 0) continue;
+      any = empty[symbol] = true;
+    }
+  }
+  return any;
+}
+
+/* Dimensions start at 1 where nothing is said; what was recorded at size 0 says something. Does nothing to those that --dim names. */
+static bool allow_empty(Cli *c, Check *k) {
+  const castnet_interface *m = k->iface;
+  bool *empty = NEW_ARRAY(c->arena, bool, m->n_dims + 1), any = false;
+  for (size_t i = 0; i < k->n_dirs && m->n_dims; i++) {
+    Diags unsaid = {.arena = c->arena};
+    DataSet set;
+    if (dataset_load(c->arena, &unsaid, k->dirs[i], m, &set)) any = note_empty(m, set.inputs, empty) || any;
+  }
+  for (size_t s = 0; s < m->n_dims && any; s++)
+    for (size_t i = 0; i < k->options.n_dims; i++)
+      if (str_is((Str){m->dims[s].name.ptr, m->dims[s].name.length}, k->options.dims[i].name)) empty[s] = false;
+  castnet_dim_bound *dims = NEW_ARRAY(c->arena, castnet_dim_bound, k->options.n_dims + m->n_dims);
+  size_t n = k->options.n_dims;
+  for (size_t i = 0; i < n; i++) dims[i] = k->options.dims[i];
+  for (size_t s = 0; s < m->n_dims && any; s++)
+    if (empty[s]) dims[n++] = (castnet_dim_bound){arena_cstr(c->arena, (Str){m->dims[s].name.ptr, m->dims[s].name.length}), 0, m->dims[s].hi};
+  any = n > k->options.n_dims;
+  k->options.dims = dims;
+  k->options.n_dims = n;
+  return any;
+}
+
+static bool compile(Cli *c, Check *k) { return compile_once(c, k) && (!allow_empty(c, k) || compile_once(c, k)); }
 
 /* What was recorded or made, and what came out. */
 static void compare_set(Cli *c, Check *k, const DataSet *set, const AdapterResult *got) {

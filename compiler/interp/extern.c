@@ -23,17 +23,17 @@ static bool is_defined_here(const ExternStep *e, const Dim *d) {
   return false;
 }
 
-static InterpStatus operand(Interp *in, const ExternStep *e, uint32_t tensor, castnet_tensor *ret) {
+static InterpStatus operand(Interp *in, const ExternStep *e, uint32_t tensor, bool measured, castnet_tensor *ret) {
   *ret = (castnet_tensor){0};
   if (tensor == NO_TENSOR) return INTERP_OK;
   const PTensor *t = &in->p->tensors.data[tensor];
-  unsigned char *data;
-  int64_t room;
-  InterpStatus st = interp_tensor(in, tensor, &data);
+  unsigned char *data = NULL;
+  int64_t room = 0;
+  InterpStatus st = measured ? INTERP_OK : interp_tensor(in, tensor, &data);
   ret->dims = NEW_ARRAY(in->a, int64_t, t->rank + 1);
   for (uint32_t i = 0; i < t->rank && st == INTERP_OK; i++)
     if (!is_defined_here(e, t->dims[i])) st = interp_dim(in, t->dims[i], &ret->dims[i]);
-  if (st == INTERP_OK) st = interp_size(in, dim_product(in->p->dims, t->dims, t->rank), &room);
+  if (st == INTERP_OK && !measured) st = interp_size(in, dim_product(in->p->dims, t->dims, t->rank), &room);
   if (st != INTERP_OK) return st;
   ret->data = data;
   ret->rank = t->rank;
@@ -111,19 +111,20 @@ static InterpStatus call_for_strings(Interp *in, const RoutineCall *r, const cas
 InterpStatus interp_extern(Interp *in, const Step *s) {
   const ExternStep *e = s->attr;
   castnet_op *fn = e->attr.custom ? NULL : find_routine(e->attr.symbol);
-  castnet_tensor *x = NEW_ARRAY(in->a, castnet_tensor, s->n_in), *y = NEW_ARRAY(in->a, castnet_tensor, s->n_out);
+  const uint32_t n_out = e->measures ? e->n_measures : s->n_out, *out = e->measures ? e->measures : s->out;
+  castnet_tensor *x = NEW_ARRAY(in->a, castnet_tensor, s->n_in), *y = NEW_ARRAY(in->a, castnet_tensor, n_out);
   castnet_attr *attrs = NEW_ARRAY(in->a, castnet_attr, e->attr.n_attrs);
   const castnet_env env = {.size = sizeof env};
   InterpStatus st = fn ? INTERP_OK : INTERP_UNSUPPORTED;
   unsigned char *scratch = NULL;
   int64_t scratch_size = 0;
-  for (uint32_t k = 0; k < s->n_in && st == INTERP_OK; k++) st = operand(in, e, s->in[k], &x[k]);
-  for (uint32_t k = 0; k < s->n_out && st == INTERP_OK; k++) st = operand(in, e, s->out[k], &y[k]);
+  for (uint32_t k = 0; k < s->n_in && st == INTERP_OK; k++) st = operand(in, e, s->in[k], false, &x[k]);
+  for (uint32_t k = 0; k < n_out && st == INTERP_OK; k++) st = operand(in, e, out[k], e->measures != NULL, &y[k]);
   for (size_t k = 0; k < e->attr.n_attrs; k++) attrs[k] = attribute(in->a, &e->attr.attrs[k]);
   if (st == INTERP_OK && s->scratch != NO_TENSOR) st = interp_tensor(in, s->scratch, &scratch);
   if (st == INTERP_OK && s->scratch != NO_TENSOR) st = interp_size(in, in->p->tensors.data[s->scratch].dims[0], &scratch_size);
   if (st != INTERP_OK) return st;
-  const RoutineCall r = {fn, x, y, s->n_in, s->n_out, attrs, e->attr.n_attrs, scratch, (size_t)scratch_size};
+  const RoutineCall r = {fn, x, y, s->n_in, n_out, attrs, e->attr.n_attrs, scratch, (size_t)scratch_size};
   st = e->attr.strings ? call_for_strings(in, &r, &env) : status_of(call(&r, &env));
   for (uint32_t k = 0; k < e->n_defs && st == INTERP_OK; k++)
     st = decide(in, e->defs[k].symbol, y[e->defs[k].out].dims[e->defs[k].axis], INTERP_ERR_OP);

@@ -65,6 +65,10 @@ static InterpStatus bind_inputs(Interp *in, const HostTensor *inputs) {
   for (int pass = 0; pass < 2; pass++) {
     for (size_t i = 0; i < in->p->inputs.n; i++) {
       const PTensor *t = &in->p->tensors.data[in->p->inputs.data[i]];
+      if (in->p->ir->main->inputs.data[i]->type.seq) {
+        in->data[t->buffer] = inputs[i].data;
+        continue;
+      }
       if (inputs[i].rank != t->rank) return INTERP_ERR_DIM;
       for (uint32_t a = 0; a < t->rank; a++) {
         const Dim *d = t->dims[a];
@@ -134,7 +138,20 @@ static const int64_t *find_births(Arena *a, const Program *p) {
   return born;
 }
 
+/* The tensor that stands for a sequence, whatever its items are. */
+static InterpStatus give_sequence(Interp *in, const ProgramOutput *o, HostTensor *ret) {
+  const PTensor *t = &in->p->tensors.data[o->content];
+  unsigned char *data;
+  *ret = (HostTensor){.dtype = t->dtype, .rank = t->rank};
+  if (in->unknown[t->buffer]) return INTERP_OK;
+  InterpStatus st = interp_tensor(in, o->content, &data);
+  for (uint32_t d = 0; d < t->rank && st == INTERP_OK; d++) st = interp_dim(in, t->dims[d], &ret->dims[d]);
+  if (st == INTERP_OK) ret->data = data;
+  return st;
+}
+
 static InterpStatus give_output(Interp *in, const ProgramOutput *o, HostTensor *ret) {
+  if (o->content != NO_TENSOR) return give_sequence(in, o, ret);
   unsigned char *data;
   InterpStatus st = INTERP_OK;
   *ret = (HostTensor){.dtype = o->type.dtype, .rank = o->type.rank};

@@ -97,6 +97,17 @@ Value *build_pool(Builder *b, Value *x, PoolAttr attr, bool ceil_mode, Value **r
 Value *build_softmax(Builder *b, Value *x, uint32_t axis, bool log);
 Value *build_norm(Builder *b, NormKind kind, Value *x, Value *scale, Value *bias, uint32_t axis, float epsilon);
 bool build_recurrent(Builder *b, Value *const *in /* [8] */, RecurrentAttr attr, Value **ret /* [3] */);
+/* ---- sequences and optionals: runtime-lite/ops/sequence.h says how they lie in memory ---- */
+/* What tensors of a sequence take: bytes of elements; lines before them; lines in all. */
+const Dim *build_seq_item_bytes(Builder *b, DType t, uint32_t rank, const Dim *const *dims);
+int64_t build_seq_head_lines(uint32_t rank);
+const Dim *build_seq_item_lines(Builder *b, DType t, uint32_t rank, const Dim *const *dims);
+/* The type of a sequence in at most so many lines; false after a diagnostic. */
+bool build_seq_type(Builder *b, SeqType s, const Dim *lines, Type *ret);
+/* What holds of the tensors of both; the form is x's. */
+SeqType build_seq_join(Builder *b, SeqType x, SeqType y);
+SeqType build_seq_of(const Type *t); /* a sequence of tensors of that type */
+
 /* Any runtime function; out_types decide the results. */
 bool build_extern(Builder *b, ExternAttr attr, Value *const *in, size_t n_in, const Type *out_types, size_t n_out, Value **ret);
 

@@ -98,6 +98,16 @@ bool type_same(const Type *a, const Type *b) {
   }
 }
 
+Type type_outside(Arena *a, const Type *t) {
+  const SeqType *s = t->seq;
+  if (!s) return *t;
+  Type *tensor = NEW(a, Type), *sequence = NEW(a, Type);
+  *tensor = (Type){.kind = TYPE_TENSOR, .dtype = s->dtype, .rank = s->rank > 0 ? (uint32_t)s->rank : 0, .dims = s->dims};
+  *sequence = (Type){.kind = TYPE_SEQUENCE, .elem = tensor};
+  if (s->form == SEQ_SEQUENCE) return *sequence;
+  return (Type){.kind = TYPE_OPTIONAL, .elem = s->form == SEQ_OPTIONAL ? tensor : sequence};
+}
+
 const Dim *type_count(Ir *ir, const Type *t) { return dim_product(ir->dims, t->dims, t->rank); }
 
 static bool host_is_little(void) {

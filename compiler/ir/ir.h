@@ -20,6 +20,17 @@ typedef struct Value Value;
 /* ---- types ---------------------------------------------------------------------------------------------------------- */
 typedef enum TypeKind { TYPE_TENSOR, TYPE_SEQUENCE, TYPE_OPTIONAL, TYPE_MAP } TypeKind;
 
+/* Behind a graph's inputs and outputs a sequence or optional is a tensor as any other, u8 [lines][64]: its content in the form
+ * of runtime-lite/sequence.h. What it holds stands here. */
+typedef enum SeqForm { SEQ_SEQUENCE, SEQ_OPTIONAL, SEQ_OPTIONAL_SEQUENCE } SeqForm; /* of tensors, of a tensor, of a sequence of tensors */
+enum { SEQ_RANK_UNKNOWN = -1, SEQ_RANK_MIXED = -2, SEQ_LINE = 64 };
+typedef struct SeqType {
+  SeqForm form;
+  DType dtype;            /* of the tensors */
+  int32_t rank;           /* of the tensors, where nothing else is said: checked when one is taken out */
+  const Dim *const *dims; /* [rank], NULL where they differ or are not known */
+} SeqType;
+
 typedef struct Type {
   TypeKind kind;
   DType dtype;             /* tensor: element; map: value */
@@ -27,6 +38,7 @@ typedef struct Type {
   uint32_t rank;           /* tensor */
   const Dim *const *dims;  /* tensor: [rank] */
   const struct Type *elem; /* sequence, optional */
+  const SeqType *seq;      /* tensor: the sequence or optional that it stands for, or NULL */
 } Type;
 
 /* Constant content of a tensor: elements little-endian and packed as ONNX packs them; `bytes` may be unaligned and lies
@@ -152,6 +164,7 @@ typedef struct ExternAttr {
   bool custom;                /* defined by the user, not in runtime-lite */
   bool random;                /* never folded, never shared */
   bool strings;               /* makes strings: its environment is that of a cn_text (runtime-lite/text_space.h) */
+  bool measured;              /* called once without room for its results, to decide their sizes, then to fill them */
   const ExternAttrValue *attrs;
   size_t n_attrs;
   const Dim *scratch;         /* bytes of scratch it needs; NULL: none */
@@ -197,8 +210,14 @@ struct Value {
   const Dim *const *content;  /* integer tensors of up to 256 elements: each element as an expression, or NULL */
   const Dim *const *fraction; /* small f32 and f64 tensors that sizes went into: elements fraction[k] / denominator, or NULL */
   int64_t denominator;
+  const struct SeqItems *items; /* sequences, optionals: the tensors in it, where they are known, or NULL */
   Graph *graph;    /* where it is defined */
 };
+
+typedef struct SeqItems {
+  uint32_t n;
+  Value *const *values; /* [n] */
+} SeqItems;
 
 struct Node {
   Op op;
@@ -258,6 +277,8 @@ void tensor_reverse(DType t, size_t n_bytes, const void *in, void *out);
 Type type_tensor(Ir *ir, DType t, uint32_t rank, const Dim *const *dims); /* copies dims */
 bool type_same(const Type *a, const Type *b);
 const Dim *type_count(Ir *ir, const Type *t); /* elements */
+/* The type as the model's user sees it: a sequence or optional of tensors, whose unknown dimensions are NULL; else t itself. */
+Type type_outside(Arena *a, const Type *t);
 
 /* Structure check: order, arity, types of each operator. Returns false and describes the first violation in ret. */
 bool ir_verify(const Ir *ir, StrBuf *ret);

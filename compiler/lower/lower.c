@@ -31,7 +31,7 @@ static uint32_t add_tensor(Lower *l, PTensor t) {
   return id;
 }
 
-static uint32_t dense_tensor(Lower *l, DType t, uint32_t rank, const Dim *const *dims, Buffer b) {
+uint32_t lower_tensor(Lower *l, DType t, uint32_t rank, const Dim *const *dims, Buffer b) {
   b.dtype = t;
   b.n = dim_product(l->p->dims, dims, rank);
   b.alias_of = NO_BUFFER;
@@ -45,17 +45,17 @@ uint32_t lower_place(Lower *l, DType t, uint32_t rank, const Dim *const *dims, u
 }
 
 uint32_t lower_temp(Lower *l, DType t, uint32_t rank, const Dim *const *dims, Str name) {
-  return dense_tensor(l, t, rank, dims, (Buffer){.kind = BUF_ARENA, .name = name});
+  return lower_tensor(l, t, rank, dims, (Buffer){.kind = BUF_ARENA, .name = name});
 }
 
 uint32_t lower_constant(Lower *l, DType t, uint32_t rank, const Dim *const *dims, const Tensor *data, Str name) {
-  return dense_tensor(l, t, rank, dims, (Buffer){.kind = BUF_CONST, .data = data, .name = name});
+  return lower_tensor(l, t, rank, dims, (Buffer){.kind = BUF_CONST, .data = data, .name = name});
 }
 
 uint32_t lower_result(Lower *l, const Value *v) {
   int32_t output = l->slots[v->id].output;
   Buffer b = {.kind = output >= 0 ? BUF_OUTPUT : BUF_ARENA, .index = output >= 0 ? (uint32_t)output : 0, .name = v->name};
-  uint32_t t = dense_tensor(l, v->type.dtype, v->type.rank, v->type.dims, b);
+  uint32_t t = lower_tensor(l, v->type.dtype, v->type.rank, v->type.dims, b);
   Virt virt = virt_of_tensor(l->p, t);
   lower_set_virt(l, v, &virt);
   return t;
@@ -197,14 +197,18 @@ static void count_uses(Lower *l, const Graph *g) {
   for (size_t i = 0; i < g->outputs.n; i++) {
     Slot *s = &l->slots[g->outputs.data[i]->id];
     s->uses++;
-    if (s->output < 0) s->output = (int32_t)i;
+    if (s->output < 0 && !g->outputs.data[i]->type.seq) s->output = (int32_t)i;
   }
 }
 
 static void lower_inputs(Lower *l, const Graph *g) {
   for (size_t i = 0; i < g->inputs.n; i++) {
     const Value *v = g->inputs.data[i];
-    uint32_t t = dense_tensor(l, v->type.dtype, v->type.rank, v->type.dims,
+    if (v->type.seq) {
+      lower_sequence_input(l, v, (uint32_t)i);
+      continue;
+    }
+    uint32_t t = lower_tensor(l, v->type.dtype, v->type.rank, v->type.dims,
                               (Buffer){.kind = BUF_INPUT, .index = (uint32_t)i, .name = v->name, .align = 1});
     Virt virt = virt_of_tensor(l->p, t);
     lower_set_virt(l, v, &virt);
@@ -219,14 +223,18 @@ static void lower_outputs(Lower *l, const Graph *g) {
     const Str name = i < g->output_names.n ? g->output_names.data[i] : v->name;
     const Virt *virt = lower_virt(l, v);
     if (!virt) continue;
+    if (v->type.seq) {
+      lower_sequence_output(l, v, (uint32_t)i, name);
+      continue;
+    }
     uint32_t t = virt_plain_tensor(l->p, virt, &v->type);
     const Buffer *b = t == NO_TENSOR ? NULL : &l->p->buffers.data[l->p->tensors.data[t].buffer];
     if (!b || b->kind != BUF_OUTPUT || b->index != i || !ptensor_is_contiguous(l->p->dims, &l->p->tensors.data[t])) {
-      t = dense_tensor(l, v->type.dtype, v->type.rank, v->type.dims,
+      t = lower_tensor(l, v->type.dtype, v->type.rank, v->type.dims,
                        (Buffer){.kind = BUF_OUTPUT, .index = (uint32_t)i, .name = name});
       lower_store(l, virt, v->type.rank, v->type.dims, t, v->def ? v->def->src : (DiagPlace){0});
     }
-    vec_push(l->p->arena, l->p->outputs, ((ProgramOutput){t, v->type, name}));
+    vec_push(l->p->arena, l->p->outputs, ((ProgramOutput){t, v->type, name, NO_TENSOR}));
   }
 }
 
@@ -234,7 +242,7 @@ static bool all_tensors(Lower *l, const Graph *g) {
   bool ok = true;
   for (size_t i = 0; i < g->inputs.n; i++) ok = ok && g->inputs.data[i]->type.kind == TYPE_TENSOR;
   for (size_t i = 0; i < g->outputs.n; i++) ok = ok && g->outputs.data[i]->type.kind == TYPE_TENSOR;
-  if (!ok) (void)diag_add(l->ir->diags, DIAG_E0306, (DiagPlace){0}, "inputs and outputs that are sequences, optionals or maps");
+  if (!ok) (void)diag_add(l->ir->diags, DIAG_E0306, (DiagPlace){0}, "inputs and outputs that are maps");
   return ok;
 }
 
@@ -258,7 +266,7 @@ Program *lower_graph(Arena *a, Ir *ir, const LowerOptions *opt) {
   p->dims = ir->dims;
   Lower l = {.a = a, .ir = ir, .p = p, .opt = opt};
   l.slots = NEW_ARRAY(a, Slot, ir->n_values);
-  l.decided = NEW_ARRAY(a, bool, ir->dims->symbols.n);
+  l.decided = NEW_ARRAY(a, bool, ir->dims->symbols.n + ir->main->outputs.n); /* outputs may bring a size each */
   for (uint32_t i = 0; i < ir->n_values; i++) l.slots[i].output = -1;
   if (!all_tensors(&l, ir->main)) return NULL;
   count_uses(&l, ir->main);

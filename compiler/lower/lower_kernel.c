@@ -290,24 +290,42 @@ bool lower_recurrent(Lower *l, const Node *n) {
   return true;
 }
 
-bool lower_extern(Lower *l, const Node *n) {
-  ExternStep *s = NEW(l->a, ExternStep);
-  s->attr = *(const ExternAttr *)n->attr;
-  l->p->makes_strings |= s->attr.strings;
-  uint32_t *in = NEW_ARRAY(l->a, uint32_t, n->n_in), *out = NEW_ARRAY(l->a, uint32_t, n->n_out);
+/* The sizes among the results' dimensions that nothing has decided so far. */
+static void find_defs(Lower *l, ExternStep *s, const uint32_t *out, size_t n_out) {
   VEC(SymbolDef) defs = {0};
-  for (uint32_t k = 0; k < n->n_in; k++) in[k] = lower_dense(l, n->in[k], n->src);
-  for (uint32_t k = 0; k < n->n_out; k++) {
-    out[k] = n->out[k] ? lower_result(l, n->out[k]) : NO_TENSOR;
-    for (uint32_t a = 0; n->out[k] && a < n->out[k]->type.rank; a++) {
-      const Dim *d = n->out[k]->type.dims[a];
-      if (d->kind == DIM_SYMBOL && d->symbol.origin == DIM_FROM_DATA && !l->decided[d->symbol.index]) vec_push(l->a, defs, ((SymbolDef){d, k, a}));
+  for (uint32_t k = 0; k < n_out; k++) {
+    const PTensor *t = out[k] == NO_TENSOR ? NULL : &l->p->tensors.data[out[k]];
+    for (uint32_t a = 0; t && a < t->rank; a++) {
+      const Dim *d = t->dims[a];
+      if (d->kind != DIM_SYMBOL || d->symbol.origin != DIM_FROM_DATA || l->decided[d->symbol.index]) continue;
+      vec_push(l->a, defs, ((SymbolDef){d, k, a}));
+      l->decided[d->symbol.index] = true;
     }
   }
   s->defs = defs.data;
   s->n_defs = (uint32_t)defs.n;
-  for (size_t i = 0; i < defs.n; i++) l->decided[defs.data[i].symbol->symbol.index] = true;
-  (void)lower_step(l, STEP_EXTERN, in, n->n_in, out, n->n_out, s, s->attr.scratch, n->src);
+}
+
+void lower_routine(Lower *l, const ExternAttr *attr, const uint32_t *in, size_t n_in, const uint32_t *out, size_t n_out, DiagPlace src) {
+  ExternStep *s = NEW(l->a, ExternStep);
+  s->attr = *attr;
+  l->p->makes_strings |= attr->strings;
+  if (attr->measured) {
+    ExternStep *measure = arena_dup(l->a, s, sizeof *s);
+    measure->measures = arena_dup(l->a, out, n_out * sizeof *out);
+    measure->n_measures = (uint32_t)n_out;
+    find_defs(l, measure, out, n_out);
+    (void)lower_step(l, STEP_EXTERN, in, n_in, NULL, 0, measure, NULL, src);
+  }
+  find_defs(l, s, out, n_out);
+  (void)lower_step(l, STEP_EXTERN, in, n_in, out, n_out, s, s->attr.scratch, src);
+}
+
+bool lower_extern(Lower *l, const Node *n) {
+  uint32_t *in = NEW_ARRAY(l->a, uint32_t, n->n_in), *out = NEW_ARRAY(l->a, uint32_t, n->n_out);
+  for (uint32_t k = 0; k < n->n_in; k++) in[k] = lower_dense(l, n->in[k], n->src);
+  for (uint32_t k = 0; k < n->n_out; k++) out[k] = n->out[k] ? lower_result(l, n->out[k]) : NO_TENSOR;
+  lower_routine(l, n->attr, in, n->n_in, out, n->n_out, n->src);
   return true;
 }
 

@@ -71,6 +71,13 @@ void lower_materialise(Lower *l, const Value *v, DiagPlace src);
 /* Adds a step; the operands' order is the family's. scratch in bytes or NULL. */
 Step *lower_step(Lower *l, StepKind kind, const uint32_t *in, size_t n_in, const uint32_t *out, size_t n_out, const void *attr,
                  const Dim *scratch, DiagPlace src);
+/* A call of a routine, behind one that measures its results where it asks for that. */
+void lower_routine(Lower *l, const ExternAttr *attr, const uint32_t *in, size_t n_in, const uint32_t *out, size_t n_out, DiagPlace src);
+/* A dense tensor in a buffer of its own. */
+uint32_t lower_tensor(Lower *l, DType t, uint32_t rank, const Dim *const *dims, Buffer b);
+/* lower_sequence.c: a graph input, and output i, that is a sequence or optional. */
+void lower_sequence_input(Lower *l, const Value *v, uint32_t index);
+void lower_sequence_output(Lower *l, const Value *v, uint32_t index, Str name);
 bool lower_unsupported(Lower *l, const Node *n, const char *what);
 /* Fuses a pointwise result into the step that made one of its operands; true if done. */
 bool lower_try_epilogue(Lower *l, const Node *n, const Virt *const *operands);

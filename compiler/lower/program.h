@@ -171,6 +171,8 @@ typedef struct ExternStep {
   ExternAttr attr;
   const SymbolDef *defs;
   uint32_t n_defs;
+  const uint32_t *measures; /* [n_measures] tensors whose dimensions it decides without touching them: no output; NULL: it fills its outputs */
+  uint32_t n_measures;
 } ExternStep;
 
 /* Symbols read from the elements of an integer tensor in[0], each held against its range (CASTNET_ERR_DIM). No output. */
@@ -211,7 +213,8 @@ typedef struct Block { VEC(Step) steps; } Block;
 /* Once main's step `step` has decided its symbols, the call needs `bytes` of workspace, all before included. */
 typedef struct Region { size_t step; const Dim *bytes; } Region;
 
-typedef struct ProgramOutput { uint32_t tensor; Type type; Str name; } ProgramOutput;
+/* content: of a sequence or optional, whose items stand in `tensor` and point into it; else NO_TENSOR. */
+typedef struct ProgramOutput { uint32_t tensor; Type type; Str name; uint32_t content; } ProgramOutput;
 
 typedef struct Program {
   Arena *arena;

@@ -51,6 +51,7 @@ const int64_t *op_ints(const OpContext *c, const char *name, size_t *ret_n); /* 
 const float *op_floats(const OpContext *c, const char *name, size_t *ret_n);
 const Str *op_strs(const OpContext *c, const char *name, size_t *ret_n);
 const OnnxTensor *op_tensor(const OpContext *c, const char *name);
+const OnnxType *op_type(const OpContext *c, const char *name);
 const OnnxGraph *op_graph(const OpContext *c, const char *name);
 
 /* Reports at this node. Return their value: `return op_fail(c, DIAG_E0304, "axis %d ...")`. */

@@ -79,6 +79,11 @@ const OnnxGraph *op_graph(const OpContext *c, const char *name) {
   return a ? a->g : NULL;
 }
 
+const OnnxType *op_type(const OpContext *c, const char *name) {
+  const OnnxAttr *a = attr(c, name);
+  return a ? a->tp : NULL;
+}
+
 /* ---- diagnostics ---- */
 static void add_tensors(OpContext *c, Diag *d) {
   StrBuf b = sb_new(c->b.ir->diags->arena);
@@ -89,7 +94,8 @@ static void add_tensors(OpContext *c, Diag *d) {
     sb_escaped(&b, c->node->inputs[k], 60);
     sb_putc(&b, '"');
     const Type *t = &c->in[k]->type;
-    if (t->kind != TYPE_TENSOR) continue;
+    if (t->seq) sb_printf(&b, " %s of %s", t->seq->form == SEQ_SEQUENCE ? "sequence" : "optional", dtype_name(t->seq->dtype));
+    if (t->seq) continue;
     sb_printf(&b, " %s[", dtype_name(t->dtype));
     for (uint32_t i = 0; i < t->rank; i++) {
       if (i) sb_putc(&b, ',');

@@ -10,11 +10,14 @@ enum {
   SINT = T(s8) | T(s16) | T(s32) | T(s64),
   UINT = T(u8) | T(u16) | T(u32) | T(u64),
   FLOAT = T(f16) | T(bf16) | T(f32) | T(f64),
+  TENSORS = (1u << DT_COUNT) - 1, /* of any type */
+  SEQUENCES = 1u << 29, OPTIONALS = 1u << 30, /* of tensors of any type */
   F8 = T(f8e4m3fn) | T(f8e4m3fnuz) | T(f8e5m2) | T(f8e5m2fnuz) | T(f8e8m0)
 };
 static const TypeSet type_sets[] = {
     {"float", FLOAT}, {"sint", SINT}, {"uint", UINT}, {"int", SINT | UINT}, {"num", FLOAT | SINT | UINT}, {"f8", F8},
-    {"int4", T(u4) | T(s4) | T(u2) | T(s2)}, {"bool", T(b1)}, {"complex", T(c64) | T(c128)}, {"all", 0xffffffffu},
+    {"int4", T(u4) | T(s4) | T(u2) | T(s2)}, {"bool", T(b1)}, {"complex", T(c64) | T(c128)}, {"all", TENSORS},
+    {"seq", SEQUENCES}, {"opt", OPTIONALS},
 };
 
 static Str next_word(Str *s, const char *stops) {
@@ -24,7 +27,7 @@ static Str next_word(Str *s, const char *stops) {
   return w;
 }
 
-/* The set that `types` gives a variable: all when it is not named. */
+/* The set that `types` gives a variable: tensors of all types when it is not named. */
 static uint32_t variable_set(const char *types, Str variable) {
   Str s = str_c(types);
   while (s.len) {
@@ -42,7 +45,16 @@ static uint32_t variable_set(const char *types, Str variable) {
     }
     return bits;
   }
-  return 0xffffffffu;
+  return TENSORS;
+}
+
+/* Sequences and optionals are no tensors, but where a row says so. */
+static bool check_kind(OpContext *c, size_t k, uint32_t set) {
+  const SeqType *s = c->in[k]->type.seq;
+  if (s && (set & (s->form == SEQ_SEQUENCE ? SEQUENCES : OPTIONALS))) return true;
+  if (s) return op_fail(c, DIAG_E0401, "input %zu is %s, which %s does not take there", k, s->form == SEQ_SEQUENCE ? "a sequence" : "an optional", c->row->type);
+  if (set & TENSORS) return true;
+  return op_fail(c, DIAG_E0401, "input %zu is a tensor, not %s", k, set & SEQUENCES ? "a sequence" : "an optional");
 }
 
 typedef struct Slot { /* one word of a signature */
@@ -83,10 +95,13 @@ static bool check_types(OpContext *c, const Slot *slots, size_t n_slots) {
     const Slot *s = &slots[k < n_slots ? k : n_slots - 1];
     const bool variadic = s->mark == '*' || s->mark == '+', lower = s->variable.ptr[0] >= 'a' && s->variable.ptr[0] <= 'z';
     if (!c->in[k] && variadic && !lower) ok = op_fail(c, DIAG_E0305, "input %zu is left out, and it is required", k);
-    if (c->in[k] && c->in[k]->type.kind != TYPE_TENSOR && !lower) ok = op_fail(c, DIAG_E0401, "input %zu is no tensor", k);
-    if (!c->in[k] || c->in[k]->type.kind != TYPE_TENSOR) continue;
+    if (!c->in[k]) continue;
+    const uint32_t set = variable_set(c->row->types, s->variable);
+    const bool kind_ok = check_kind(c, k, set);
+    ok = ok && kind_ok;
+    if (!kind_ok || c->in[k]->type.seq) continue;
     DType t = c->in[k]->type.dtype;
-    if (!(variable_set(c->row->types, s->variable) >> t & 1)) ok = op_fail(c, DIAG_E0401, "input %zu has element type %s, which %s does not take", k, dtype_name(t), c->row->type);
+    if (!(set >> t & 1)) ok = op_fail(c, DIAG_E0401, "input %zu has element type %s, which %s does not take", k, dtype_name(t), c->row->type);
     if (s->variable.ptr[0] >= 'a' && s->variable.ptr[0] <= 'z') continue;
     size_t i = 0;
     while (i < n_bound && !str_eq(bound[i].variable, s->variable)) i++;

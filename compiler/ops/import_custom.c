@@ -33,6 +33,8 @@ bool import_custom(OpContext *c, const struct ImportOp *op) {
   Type *types = NEW_ARRAY(c->b.ir->arena, Type, c->n_out);
   for (size_t i = 0; i < c->n_attrs; i++)
     if (!custom_attr(c, &c->attrs[i], &attrs[i])) return false;
+  for (size_t k = 0; k < c->n_in; k++)
+    if (c->in[k] && c->in[k]->type.seq) return op_unsupported(c, "input %zu of a custom operator is a sequence or optional: only tensors are passed", k);
   for (size_t k = 0; k < c->n_out; k++)
     if (!custom_type(c, k, &types[k])) return false;
   ExternAttr attr = {.symbol = op->symbol, .custom = true, .random = true, .attrs = attrs, .n_attrs = c->n_attrs};

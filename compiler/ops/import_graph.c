@@ -66,12 +66,28 @@ static bool import_inputs(Importer *im, const OnnxGraph *g, Graph *into) {
   return ok;
 }
 
+/* Whether a declared type is of the kind that is made; *t becomes that of its tensors. */
+static bool kind_fits(const OnnxType **t, const SeqType *s) {
+  static const OnnxTypeKind kinds[][2] = {[SEQ_SEQUENCE] = {ONNX_TYPE_SEQUENCE, ONNX_TYPE_TENSOR},
+                                          [SEQ_OPTIONAL] = {ONNX_TYPE_OPTIONAL, ONNX_TYPE_TENSOR},
+                                          [SEQ_OPTIONAL_SEQUENCE] = {ONNX_TYPE_OPTIONAL, ONNX_TYPE_SEQUENCE}};
+  if (!s) return (*t)->kind == ONNX_TYPE_TENSOR;
+  for (size_t i = 0; i < 2; i++) {
+    if (!*t || (*t)->kind != kinds[s->form][i]) return false;
+    if ((*t)->kind != ONNX_TYPE_TENSOR) *t = (*t)->elem;
+  }
+  return *t && (*t)->kind == ONNX_TYPE_TENSOR;
+}
+
 /* A declared element type that contradicts what the nodes make: the reader of the model would get other data than promised. */
 static bool output_type_fits(Importer *im, const OnnxValueInfo *declared, const Value *v) {
   const OnnxType *t = declared->type;
-  if (!t || t->kind != ONNX_TYPE_TENSOR || v->type.kind != TYPE_TENSOR || t->elem_type == 0) return true;
-  if (dtype_from_onnx(t->elem_type) == v->type.dtype) return true;
-  (void)diag_add(im->diags, DIAG_E0204, import_file_place(im), "graph output %s has element type %s, not the declared one", diag_quote(im->diags, declared->name), dtype_name(v->type.dtype));
+  const SeqType *s = v->type.seq;
+  const DType dtype = s ? s->dtype : v->type.dtype;
+  if (!t || (t->kind != ONNX_TYPE_TENSOR && t->kind != ONNX_TYPE_SEQUENCE && t->kind != ONNX_TYPE_OPTIONAL)) return true;
+  if (!kind_fits(&t, s)) return file_error(im, DIAG_E0204, "graph output", declared->name, "is of another kind (tensor, sequence, optional) than declared");
+  if (t->elem_type == 0 || dtype_from_onnx(t->elem_type) == dtype) return true;
+  (void)diag_add(im->diags, DIAG_E0204, import_file_place(im), "graph output %s has element type %s, not the declared one", diag_quote(im->diags, declared->name), dtype_name(dtype));
   return false;
 }
 

@@ -145,6 +145,8 @@ Value *import_constant_value(Importer *im, const OnnxTensor *t);
 Value *import_sparse_value(Importer *im, const OnnxSparse *s, Str name);
 /* A declared type; unnamed dimensions are the symbols `<name>_d<k>`. False after a diagnostic. */
 bool import_type(Importer *im, const OnnxType *t, Str name, Type *ret);
+/* What a declared sequence or optional holds. */
+bool import_seq_type(Importer *im, const OnnxType *t, Str name, SeqType *ret);
 void import_declare_symbols(Importer *im, const OnnxGraph *g);
 
 #endif

@@ -132,6 +132,11 @@ static bool bad_type(Importer *im, Str name, const char *what) {
   return false;
 }
 
+static bool type_unsupported(Importer *im, Str name, const char *what) {
+  (void)diag_add(im->diags, DIAG_E0306, import_file_place(im), "value %s: %s are not compiled by this version", diag_quote(im->diags, name), what);
+  return false;
+}
+
 static bool import_tensor_type(Importer *im, const OnnxType *t, Str name, Type *ret) {
   DType dtype = dtype_from_onnx(t->elem_type);
   const Dim *dims[MAX_RANK];
@@ -147,17 +152,43 @@ static bool import_tensor_type(Importer *im, const OnnxType *t, Str name, Type *
   return true;
 }
 
+/* Names of dimensions say nothing here: the tensors of a sequence may have a size each. */
+bool import_seq_type(Importer *im, const OnnxType *t, Str name, SeqType *ret) {
+  const bool optional = t->kind == ONNX_TYPE_OPTIONAL;
+  const OnnxType *e = t->elem;
+  *ret = (SeqType){.form = optional ? SEQ_OPTIONAL : SEQ_SEQUENCE, .rank = SEQ_RANK_UNKNOWN};
+  if (optional && e && e->kind == ONNX_TYPE_SEQUENCE) {
+    ret->form = SEQ_OPTIONAL_SEQUENCE;
+    e = e->elem;
+  }
+  if (!e || e->kind == ONNX_TYPE_NONE) return bad_type(im, name, "the type of what it holds is missing");
+  if (e->kind != ONNX_TYPE_TENSOR) return type_unsupported(im, name, "sequences and optionals of other values than tensors");
+  ret->dtype = dtype_from_onnx(e->elem_type);
+  if (ret->dtype == DT_NONE) return bad_type(im, name, "its element type is unknown");
+  if (dtype_rows[ret->dtype].bits < 8) return type_unsupported(im, name, "sequences of types that share bytes");
+  if (!e->has_shape) return true;
+  if (e->n_dims > MAX_RANK) return bad_type(im, name, "its rank is over 16");
+  const Dim **dims = NEW_ARRAY(im->a, const Dim *, e->n_dims);
+  for (size_t i = 0; i < e->n_dims; i++)
+    if (e->dims[i].kind == ONNX_DIM_VALUE && e->dims[i].value >= 0) dims[i] = dim_const(im->ir->dims, e->dims[i].value);
+  ret->rank = (int32_t)e->n_dims;
+  ret->dims = dims;
+  return true;
+}
+
+/* How much is in it, data decide. */
+static bool import_sequence(Importer *im, const OnnxType *t, Str name, Type *ret) {
+  Builder b = {im->ir, im->graph, import_file_place(im)};
+  SeqType s;
+  return import_seq_type(im, t, name, &s) && build_seq_type(&b, s, bd_data_symbol(&b, "lines", 1, INT32_MAX, NULL), ret);
+}
+
 bool import_type(Importer *im, const OnnxType *t, Str name, Type *ret) {
   if (!t) return bad_type(im, name, "its type is missing");
-  Type *elem;
   switch (t->kind) {
     case ONNX_TYPE_TENSOR: return import_tensor_type(im, t, name, ret);
     case ONNX_TYPE_SEQUENCE:
-    case ONNX_TYPE_OPTIONAL:
-      elem = NEW(im->a, Type);
-      if (!import_type(im, t->elem, name, elem)) return false;
-      *ret = (Type){.kind = t->kind == ONNX_TYPE_SEQUENCE ? TYPE_SEQUENCE : TYPE_OPTIONAL, .elem = elem};
-      return true;
+    case ONNX_TYPE_OPTIONAL: return import_sequence(im, t, name, ret);
     default: return bad_type(im, name, "values of its kind are not compiled by this version");
   }
 }

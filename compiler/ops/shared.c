@@ -118,6 +118,11 @@ bool op_routine_random(OpContext *c, const char *symbol, Value *const *in, size_
   return call_routine(c, (ExternAttr){.symbol = str_c(symbol), .random = true, .n_attrs = n_attrs, .scratch = scratch}, in, n_in, attrs, types, n_out, ret);
 }
 
+bool op_routine_measured(OpContext *c, const char *symbol, Value *const *in, size_t n_in, const RoutineInt *attrs, size_t n_attrs,
+                         const Type *types, size_t n_out, Value **ret) {
+  return call_routine(c, (ExternAttr){.symbol = str_c(symbol), .measured = true, .n_attrs = n_attrs}, in, n_in, attrs, types, n_out, ret);
+}
+
 /* ---- windows ---- */
 static bool window_ints(OpContext *c, const char *name, uint32_t n, int64_t min, int64_t absent, int64_t *ret) {
   size_t count;

@@ -55,6 +55,11 @@ bool op_routine(OpContext *c, const char *symbol, Value *const *in, size_t n_in,
 bool op_routine_random(OpContext *c, const char *symbol, Value *const *in, size_t n_in, const RoutineInt *attrs, size_t n_attrs,
                        const Dim *scratch, const Type *types, size_t n_out, Value **ret);
 
+/* The same, called once more before, without room for its results (data NULL): then it only decides their dimensions. For results
+ * whose data symbols have no bound. */
+bool op_routine_measured(OpContext *c, const char *symbol, Value *const *in, size_t n_in, const RoutineInt *attrs, size_t n_attrs,
+                         const Type *types, size_t n_out, Value **ret);
+
 /* Sliding windows: attributes kernel_shape, strides, dilations, pads, auto_pad of convolution and pooling. */
 typedef struct Window {
   uint32_t n;

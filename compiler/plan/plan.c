@@ -54,10 +54,11 @@ static bool has_data_size(const PTensor *t) {
 
 static void find_owned(Planner *l, bool all) {
   for (size_t i = 0; i < l->p->outputs.n; i++) {
-    const uint32_t t = l->p->outputs.data[i].tensor;
+    const uint32_t t = l->p->outputs.data[i].tensor, content = l->p->outputs.data[i].content;
     if (t == NO_TENSOR) continue;
     const uint32_t b = l->p->tensors.data[t].buffer;
-    if (l->p->buffers.data[b].kind == BUF_OUTPUT) l->owned[b] = all || has_data_size(&l->p->tensors.data[t]);
+    if (l->p->buffers.data[b].kind == BUF_OUTPUT) l->owned[b] = all || content != NO_TENSOR || has_data_size(&l->p->tensors.data[t]);
+    if (content != NO_TENSOR) l->owned[l->p->tensors.data[content].buffer] = true;
   }
 }
 

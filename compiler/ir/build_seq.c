@@ -1,0 +1,37 @@
+/* Sequences and optionals: what their tensors have in common, and the memory that they take (runtime-lite/ops/sequence.h). */
+#include "ir/build.h"
+#include "ir/build_priv.h"
+
+static const Dim *lines_of(DimCtx *c, const Dim *bytes) { return dim_ceildiv(c, bytes, dim_const(c, SEQ_LINE)); }
+
+const Dim *build_seq_item_bytes(Builder *b, DType t, uint32_t rank, const Dim *const *dims) {
+  return dim_mulc(b->ir->dims, dim_product(b->ir->dims, dims, rank), dtype_rows[t].bits / 8);
+}
+
+int64_t build_seq_head_lines(uint32_t rank) { return (16 + 8 * (int64_t)rank + SEQ_LINE - 1) / SEQ_LINE; }
+
+const Dim *build_seq_item_lines(Builder *b, DType t, uint32_t rank, const Dim *const *dims) {
+  return dim_addc(b->ir->dims, lines_of(b->ir->dims, build_seq_item_bytes(b, t, rank, dims)), build_seq_head_lines(rank));
+}
+
+bool build_seq_type(Builder *b, SeqType s, const Dim *lines, Type *ret) {
+  const Dim *const dims[] = {lines, bd_const(b, SEQ_LINE)};
+  if (!build_type(b, DT_u8, 2, dims, ret)) return false;
+  SeqType *kept = arena_dup(b->ir->arena, &s, sizeof s);
+  if (s.rank > 0) kept->dims = arena_dup(b->ir->arena, s.dims, (size_t)s.rank * sizeof *s.dims);
+  ret->seq = kept;
+  return true;
+}
+
+/* A declared item without dimensions says little: exporters write it where they mean any tensor. */
+SeqType build_seq_join(Builder *b, SeqType x, SeqType y) {
+  if (x.rank == SEQ_RANK_UNKNOWN || x.rank == 0) return y.rank == SEQ_RANK_UNKNOWN ? x : (SeqType){x.form, x.dtype, y.rank, y.dims};
+  if (y.rank == SEQ_RANK_UNKNOWN || y.rank == 0) return x;
+  if (x.rank != y.rank || x.rank < 0) return (SeqType){x.form, x.dtype, SEQ_RANK_MIXED, NULL};
+  const Dim **dims = NEW_ARRAY(b->ir->arena, const Dim *, (size_t)x.rank);
+  for (int32_t i = 0; i < x.rank; i++) dims[i] = x.dims[i] == y.dims[i] ? x.dims[i] : NULL;
+  x.dims = dims;
+  return x;
+}
+
+SeqType build_seq_of(const Type *t) { return (SeqType){SEQ_SEQUENCE, t->dtype, (int32_t)t->rank, t->dims}; }
