@@ -81,8 +81,8 @@ Value *op_sparse_constant(OpContext *c, const char *name);
  * other that the body may see. NULL after a diagnostic. */
 typedef Value *(*BodyInputFn)(OpContext *c, Builder *b, size_t i, void *user);
 Graph *op_body(OpContext *c, const OnnxGraph *g, size_t n_inputs, BodyInputFn make, void *user);
-/* The nodes of a body without inputs, made part of the graph that is being imported. Its outputs, NULL after a diagnostic. */
-Value **op_inline(OpContext *c, const OnnxGraph *g, size_t *ret_n);
+/* The nodes of a body, made part of the graph that is being imported; inputs [n_inputs]. Its outputs, NULL after a diagnostic. */
+Value **op_inline(OpContext *c, const OnnxGraph *g, Value *const *inputs, size_t n_inputs, size_t *ret_n);
 
 /* What is imported from here on goes into g; returns where it went before. */
 Graph *op_enter(OpContext *c, Graph *g);

@@ -15,7 +15,7 @@ static int truth(Builder *b, Value *v) {
 
 static bool take_branch(OpContext *c, const OnnxGraph *g) {
   size_t n;
-  Value **found = op_inline(c, g, &n);
+  Value **found = op_inline(c, g, NULL, 0, &n);
   if (!found) return false;
   if (n < c->n_out) return op_fail(c, DIAG_E0305, "the branch has %zu outputs, the node %zu", n, c->n_out);
   for (size_t k = 0; k < c->n_out; k++) c->out[k] = found[k];
@@ -91,7 +91,7 @@ static Graph *branch_and_rest(OpContext *c, const Split *split, int which, const
   size_t n = 0;
   im->scope = &inner;
   im->depth++;
-  Value **results = op_inline(c, split->branches[which], &n);
+  Value **results = op_inline(c, split->branches[which], NULL, 0, &n);
   for (size_t k = 0; results && k < split->node->n_outputs; k++) scope_bind(im, split->node->outputs[k], results[k]);
   bool ok = results && import_nodes_from(im, l, from);
   for (size_t k = 0; ok && k < n_wanted; k++) {
@@ -121,7 +121,7 @@ static bool take_only_branch(OpContext *c, const Split *split, int which, const 
   size_t n = 0;
   Value *cond = build_cast(&c->b, split->cond, DT_s64, true);
   if (!build_read_dims(&c->b, cond, "condition", want, want, NULL, &n)) return false;
-  Value **results = op_inline(c, split->branches[which], &n);
+  Value **results = op_inline(c, split->branches[which], NULL, 0, &n);
   for (size_t k = 0; results && k < split->node->n_outputs; k++) scope_bind(im, split->node->outputs[k], results[k]);
   return results && import_nodes_from(im, l, from);
 }

@@ -169,10 +169,16 @@ Graph *op_body(OpContext *c, const OnnxGraph *g, size_t n_inputs, BodyInputFn ma
   return import_body(c, g, into, into, make, user) ? into : NULL;
 }
 
-Value **op_inline(OpContext *c, const OnnxGraph *g, size_t *ret_n) {
-  if (!body_fits(c, g, 0)) return NULL;
+static Value *given_input(OpContext *c, Builder *b, size_t i, void *user) {
+  (void)c, (void)b;
+  return ((Value *const *)user)[i];
+}
+
+Value **op_inline(OpContext *c, const OnnxGraph *g, Value *const *inputs, size_t n_inputs, size_t *ret_n) {
+  if (!body_fits(c, g, n_inputs)) return NULL;
   Graph results = {.ir = c->importer->ir};
-  if (!import_body(c, g, c->importer->graph, &results, NULL, NULL)) return NULL;
+  Value **given = n_inputs ? arena_dup(c->importer->a, inputs, n_inputs * sizeof *inputs) : NULL;
+  if (!import_body(c, g, c->importer->graph, &results, given_input, given)) return NULL;
   *ret_n = results.outputs.n;
   return results.outputs.data;
 }

@@ -1,0 +1,25 @@
+/* What the attention operators have in common: heads, who sees whom, softmax over keys. */
+#ifndef CASTNET_OPS_ATTENTION_H
+#define CASTNET_OPS_ATTENTION_H
+
+#include "ops/shared.h"
+
+Value *op_split_heads(OpContext *c, Value *x, int64_t n);      /* [B][S][n * h] as [B][n][S][h]; rank 4 as it is */
+Value *op_join_heads(OpContext *c, Value *x);                  /* the reverse */
+Value *op_grouped_matmul(OpContext *c, Value *x, Value *y);    /* [B][n][S][a] by [B][kv][a][T]: a head of y serves n / kv of x */
+Value *op_swap_last(OpContext *c, Value *x);                   /* [B][n][S][T] as [B][n][T][S] */
+
+typedef struct Visibility {
+  bool causal;
+  int64_t left, right; /* window, -1: open */
+  const Dim *past;     /* keys before this block of queries */
+  Value *valid;        /* s64 [B]: keys that are no padding, or NULL; then the queries are the last of them */
+} Visibility;
+
+/* b1 [S][T], [B][1][S][T] with `valid`: whether query i sees key j. NULL when all are seen. */
+Value *op_visible(OpContext *c, const Visibility *v, const Dim *queries, const Dim *keys);
+Value *op_bias_of(OpContext *c, Value *allowed, DType t);      /* 0 where true, -infinity elsewhere; NULL of NULL */
+Value *op_mask_bias(OpContext *c, Value *mask, const Dim *keys, DType t);
+Value *op_probabilities(OpContext *c, Value *scores, Value *bias, bool may_be_blind);
+
+#endif
