@@ -106,6 +106,9 @@ const Dim *build_seq_item_lines(Builder *b, DType t, uint32_t rank, const Dim *c
 bool build_seq_type(Builder *b, SeqType s, const Dim *lines, Type *ret);
 /* What holds of the tensors of both; the form is x's. */
 SeqType build_seq_join(Builder *b, SeqType x, SeqType y);
+/* What stands for both of two values, of different branches or iterations: NULL when they are tensors. An optional sequence may take the
+ * place of a sequence. False when they do not go together, which is not reported. */
+bool build_seq_merge(Builder *b, const Type *x, const Type *y, const SeqType **ret);
 SeqType build_seq_of(const Type *t); /* a sequence of tensors of that type */
 
 /* Any runtime function; out_types decide the results. */

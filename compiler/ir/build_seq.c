@@ -34,4 +34,27 @@ SeqType build_seq_join(Builder *b, SeqType x, SeqType y) {
   return x;
 }
 
+static bool same_seq(const SeqType *x, const SeqType *y) {
+  if (x->form != y->form || x->rank != y->rank) return false;
+  for (int32_t i = 0; i < x->rank; i++)
+    if (x->dims[i] != y->dims[i]) return false;
+  return true;
+}
+
+bool build_seq_merge(Builder *b, const Type *x, const Type *y, const SeqType **ret) {
+  const SeqType *s = x->seq, *t = y->seq;
+  *ret = NULL;
+  if (!s || !t) return !s && !t;
+  if (s->dtype != t->dtype || (s->form != t->form && (s->form == SEQ_OPTIONAL || t->form == SEQ_OPTIONAL))) return false;
+  SeqType *both = NEW(b->ir->arena, SeqType);
+  *both = build_seq_join(b, *s, *t);
+  both->form = s->form > t->form ? s->form : t->form;
+  const Dim **dims = NEW_ARRAY(b->ir->arena, const Dim *, both->rank > 0 ? (size_t)both->rank : 0);
+  for (int32_t i = 0; i < both->rank; i++) /* what data decide may be another the next time */
+    dims[i] = both->dims[i] && !dim_has_data(both->dims[i]) ? both->dims[i] : NULL;
+  both->dims = dims;
+  *ret = same_seq(both, s) ? s : both;
+  return true;
+}
+
 SeqType build_seq_of(const Type *t) { return (SeqType){SEQ_SEQUENCE, t->dtype, (int32_t)t->rank, t->dims}; }

@@ -1,7 +1,7 @@
 /* If, Loop, Scan. Bodies become graphs inside of the node; Loop and Scan are one LOOP: its body reads what it scans at the place that the
  * iteration's number tells. A size of a state that an iteration may change is a symbol of the body: which ones do is found by
  * importing the body until its results are as its inputs. */
-#include "ops/import_private.h"
+#include "ops/import_loop.h"
 
 /* ---- If -------------------------------------------------------------------------------------------------------------------- */
 static Value *as_scalar(Builder *b, Value *v) { return build_reshape(b, v, 0, NULL); }
@@ -40,7 +40,7 @@ static bool join_types(OpContext *c, size_t k, const Value *x, const Value *y, J
     vec_push(c->b.ir->arena, *joined, ((JoinedDim){dims[a], t, e}));
   }
   *ret = type_tensor(c->b.ir, x->type.dtype, x->type.rank, dims);
-  return true;
+  return build_seq_merge(&c->b, &x->type, &y->type, &ret->seq) || op_fail(c, DIAG_E0401, "output %zu is of another kind in one branch than in the other", k);
 }
 
 /* Joins the branches' results: the node, or NULL after a diagnostic. */
@@ -154,36 +154,6 @@ bool import_behind_branches(Importer *im, const NodeList *l, size_t from, DiagPl
 }
 
 /* ---- loops ----------------------------------------------------------------------------------------------------------------- */
-typedef struct Scanned { /* an input of which each iteration sees one place along an axis */
-  Value *x;
-  uint32_t axis;
-  bool reverse;
-} Scanned;
-
-typedef struct Carried { /* a size of a state that iterations change */
-  uint32_t state, axis;
-  CarriedDim dim;
-} Carried;
-
-typedef struct Loop Loop;
-struct Loop {
-  OpContext *c;
-  const OnnxGraph *body;
-  bool counted;     /* ONNX's Loop: the body is given the iteration's number and the condition, and gives the next condition */
-  const Dim *trips; /* at most so many */
-  Value *cond;      /* the first condition, or NULL */
-  size_t n_states, n_scanned;
-  Value **init;     /* [n_states] */
-  Scanned *scanned; /* [n_scanned] */
-  Graph *(*import)(Loop *l); /* makes the body with states of the types below */
-  void *user;
-  /* found: */
-  const Dim *iteration;
-  size_t first_symbol; /* those from here on belong to the body */
-  Type *types;         /* [n_states] in the body */
-  VEC(Carried) carried;
-};
-
 static const Dim *iteration_from_end(const Loop *l) {
   return dim_sub(l->c->b.ir->dims, dim_addc(l->c->b.ir->dims, l->trips, -1), l->iteration);
 }
@@ -245,6 +215,14 @@ static void carry(Loop *l, uint32_t state, uint32_t axis) {
   dims[axis] = c.dim.symbol;
 }
 
+/* What a sequence holds, as general as both need; true where that is more than it was. */
+static bool widen(Loop *l, uint32_t state, const Type *next, bool *ret_ok) {
+  Type *now = &l->types[state];
+  const SeqType *before = now->seq;
+  *ret_ok = build_seq_merge(&l->c->b, now, next, &now->seq) || op_fail(l->c, DIAG_E0401, "state %u is of another kind after an iteration", state);
+  return now->seq != before;
+}
+
 /* Compares the states with what an iteration makes of them; true where more sizes have to be carried. */
 static bool states_change(Loop *l, const Graph *g, bool *ret_ok) {
   const size_t first = l->counted;
@@ -259,6 +237,7 @@ static bool states_change(Loop *l, const Graph *g, bool *ret_ok) {
       carry(l, k, a);
       changed = true;
     }
+    if (*ret_ok) changed = widen(l, k, next, ret_ok) || changed;
   }
   return changed;
 }
@@ -386,7 +365,9 @@ static void add_states(Made *m, size_t first) {
   for (size_t k = 0; k < l->n_states; k++) {
     vec_push(a, m->in, l->init[k]);
     vec_push(a, m->next, m->body->outputs.data[first + k]);
-    vec_push(a, m->types, after_type(m, &l->types[k]));
+    Type last = after_type(m, &l->types[k]);
+    last.seq = m->body->outputs.data[first + k]->type.seq;
+    vec_push(a, m->types, last);
   }
 }
 
@@ -402,6 +383,7 @@ static bool add_result(Made *m, Value *element, const Dim *count, Result *ret) {
   Ir *ir = m->l->c->b.ir;
   *ret = (Result){.in_place = stacks_in_place(m->l, &element->type, m->conditional), .rank = element->type.rank + 1};
   ret->dims[0] = count;
+  if (element->type.seq) return op_fail(m->l->c, DIAG_E0401, "a stacked output is a sequence or optional");
   if (ret->rank > MAX_RANK) return op_unsupported(m->l->c, "a stacked output of rank %u", ret->rank);
   if (ret->in_place) {
     for (uint32_t a = 0; a < element->type.rank; a++) ret->dims[a + 1] = element->type.dims[a];
@@ -433,8 +415,7 @@ static const Node *add_loop(Made *m, const Dim *done) {
   return graph_add_node(l->c->b.graph, OP_LOOP, m->in.data, m->in.n, m->types.data, m->types.n, attr, l->c->b.place);
 }
 
-/* The states as the loop leaves them, then the stacked outputs. NULL after a diagnostic. */
-static Value **make_loop(Loop *l, size_t *ret_n) {
+Value **loop_make(Loop *l, size_t *ret_n) {
   Builder *b = &l->c->b;
   Ir *ir = b->ir;
   const int64_t most = l->trips->hi;
@@ -442,7 +423,11 @@ static Value **make_loop(Loop *l, size_t *ret_n) {
   const Dim *last = most <= INT32_MAX ? dim_max(ir->dims, dim_addc(ir->dims, l->trips, -1), ir->dims->zero) : NULL;
   l->iteration = bd_data_symbol(b, "iteration", 0, most > 0 ? most - 1 : 0, last);
   l->types = NEW_ARRAY(ir->arena, Type, l->n_states);
-  for (size_t k = 0; k < l->n_states; k++) l->types[k] = type_tensor(ir, l->init[k]->type.dtype, l->init[k]->type.rank, l->init[k]->type.dims);
+  for (size_t k = 0; k < l->n_states; k++) {
+    const Type *t = &l->init[k]->type;
+    l->types[k] = type_tensor(ir, t->dtype, t->rank, t->dims);
+    l->types[k].seq = t->seq;
+  }
   Graph *body = settled_body(l);
   if (!body) return NULL;
   if (l->counted && body->outputs.data[0]->type.dtype != DT_b1)
@@ -508,7 +493,7 @@ bool import_loop(OpContext *c) {
   if (first == 0) l.trips = c->b.ir->dims->zero;
   if (first < 0) l.cond = as_scalar(&c->b, cond);
   if (first < 0 && !l.cond) return false;
-  Value **made = make_loop(&l, &found);
+  Value **made = loop_make(&l, &found);
   return give(c, made, made ? found : 0);
 }
 
@@ -571,7 +556,7 @@ bool import_scan(OpContext *c) {
       return false;
   }
   size_t n;
-  Value **made = make_loop(&l, &n);
+  Value **made = loop_make(&l, &n);
   for (size_t k = l.n_states; made && k < n; k++)
     if (!(made[k] = placed(c, made[k], n - l.n_states, k - l.n_states))) return false;
   return give(c, made, made ? n : 0);
@@ -615,7 +600,7 @@ static Graph *import_row(Loop *outer) {
     l.scanned[k] = (Scanned){.x = place_of(&c.b, batch->in[l.n_states + k], 0, outer->iteration)};
     if (!direction(&c, "directions", l.n_scanned, k, &l.scanned[k].reverse)) l.trips = NULL;
   }
-  Value **made = l.trips ? make_loop(&l, &n) : NULL;
+  Value **made = l.trips ? loop_make(&l, &n) : NULL;
   for (size_t k = 0; made && k < n; k++) {
     Value *v = k < l.n_states ? made[k] : padded(&c.b, made[k], batch->length);
     if (v) vec_push(ir->arena, g->outputs, v);
@@ -639,6 +624,6 @@ bool import_scan_batch(OpContext *c) {
   }
   if (batch.lengths && batch.lengths->type.rank != 1) return op_fail(c, DIAG_E0402, "the lengths have rank %u", batch.lengths->type.rank);
   size_t n;
-  Value **made = make_loop(&l, &n);
+  Value **made = loop_make(&l, &n);
   return give(c, made, made ? n : 0);
 }

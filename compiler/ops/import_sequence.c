@@ -1,6 +1,7 @@
 /* Sequences and optionals. Each value is a tensor (runtime-lite/ops/sequence.h) that a routine makes; where the tensors in it are known,
  * what takes them out again gives them back, and nobody reads the sequence. */
 #include "ops/import_private.h"
+#include "ops/sequence.h"
 #include "ops/shared.h"
 
 enum { ITEMS_MAX = 256 }; /* of a sequence whose tensors are followed */
@@ -54,15 +55,16 @@ static bool holds(OpContext *c, DType t) {
 }
 
 /* Calls a routine that makes a sequence. */
-static bool make(OpContext *c, const char *symbol, Value *const *in, size_t n_in, const RoutineInt *attrs, size_t n_attrs, SeqType s,
+static Value *make(OpContext *c, const char *symbol, Value *const *in, size_t n_in, const RoutineInt *attrs, size_t n_attrs, SeqType s,
                  const Dim *lines, const SeqItems *items) {
   Type type;
-  if (!build_seq_type(&c->b, s, lines, &type) || !op_routine(c, symbol, in, n_in, attrs, n_attrs, NULL, &type, 1, c->out)) return false;
-  c->out[0]->items = items && items->n <= ITEMS_MAX ? items : NULL;
-  return true;
+  Value *v;
+  if (!build_seq_type(&c->b, s, lines, &type) || !op_routine(c, symbol, in, n_in, attrs, n_attrs, NULL, &type, 1, &v)) return NULL;
+  v->items = items && items->n <= ITEMS_MAX ? items : NULL;
+  return v;
 }
 
-static bool construct(OpContext *c, SeqType s, Value *const *in, size_t n, bool none) {
+static Value *construct(OpContext *c, SeqType s, Value *const *in, size_t n, bool none) {
   const Dim *lines = op_dims(c)->one;
   const RoutineInt attrs[] = {{"none", none}};
   const SeqItems *items = items_new(c, n);
@@ -74,20 +76,21 @@ static bool construct(OpContext *c, SeqType s, Value *const *in, size_t n, bool 
 }
 
 /* The same content as another kind of value. */
-static bool retype(OpContext *c, Value *v, SeqForm form) {
+static Value *retype(OpContext *c, Value *v, SeqForm form) {
   SeqType s = *v->type.seq;
   Type type;
   s.form = form;
-  if (!build_seq_type(&c->b, s, v->type.dims[0], &type)) return false;
-  c->out[0] = graph_add_node(c->b.graph, OP_RESHAPE, &v, 1, &type, 1, NULL, c->b.place)->out[0];
-  c->out[0]->items = v->items;
-  return true;
+  if (!build_seq_type(&c->b, s, v->type.dims[0], &type)) return NULL;
+  Value *same = graph_add_node(c->b.graph, OP_RESHAPE, &v, 1, &type, 1, NULL, c->b.place)->out[0];
+  same->items = v->items;
+  return same;
 }
 
 /* ---- taking tensors out: their sizes are measured where they are not known ---- */
-/* The shape that the model declares for output k, where the rank of what is in a sequence is not known. */
-static bool declared_item(OpContext *c, SeqType *s) {
-  const OnnxType *t = map_get(&c->importer->scope->types, c->node->outputs[0]);
+static const OnnxType *declared_output(const OpContext *c) { return map_get(&c->importer->scope->types, c->node->outputs[0]); }
+
+/* The shape `t` that the model declares for what is taken out, where the rank of what is in a sequence is not known. */
+static bool declared_item(OpContext *c, const OnnxType *t, SeqType *s) {
   if (s->rank >= 0) return true;
   if (!t || t->kind != ONNX_TYPE_TENSOR || !t->has_shape || t->n_dims > MAX_RANK) {
     if (s->rank == SEQ_RANK_MIXED) return op_unsupported(c, "a sequence of tensors of several ranks: the model must declare the shape of the one taken out");
@@ -115,7 +118,7 @@ static const Dim *axis_bound(OpContext *c, DType t, const Dim *lines, uint32_t r
 }
 
 /* A routine whose result's open (NULL) dimensions are measured. */
-static bool take(OpContext *c, const char *symbol, Value *const *in, size_t n_in, const RoutineInt *attrs, size_t n_attrs, DType t,
+static Value *take(OpContext *c, const char *symbol, Value *const *in, size_t n_in, const RoutineInt *attrs, size_t n_attrs, DType t,
                  uint32_t rank, const Dim *const *known) {
   const Dim *dims[MAX_RANK], *bound = axis_bound(c, t, in[0]->type.dims[0], rank, known);
   bool open = false;
@@ -124,38 +127,53 @@ static bool take(OpContext *c, const char *symbol, Value *const *in, size_t n_in
     open = open || !known[i];
   }
   const Type type = type_tensor(c->b.ir, t, rank, dims);
-  return open ? op_routine_measured(c, symbol, in, n_in, attrs, n_attrs, &type, 1, c->out) : op_routine(c, symbol, in, n_in, attrs, n_attrs, NULL, &type, 1, c->out);
+  Value *v;
+  const bool ok = open ? op_routine_measured(c, symbol, in, n_in, attrs, n_attrs, &type, 1, &v)
+                       : op_routine(c, symbol, in, n_in, attrs, n_attrs, NULL, &type, 1, &v);
+  return ok ? v : NULL;
 }
 
-static bool take_at(OpContext *c, Value *const *in, size_t n_in) {
-  SeqType s = *in[0]->type.seq;
-  return declared_item(c, &s) && take(c, "cn_op_seq_at", in, n_in, NULL, 0, s.dtype, (uint32_t)s.rank, s.dims);
+/* place NULL: the tensor of an optional. */
+Value *sequence_take(OpContext *c, Value *seq, Value *place, const OnnxType *declared) {
+  Value *const in[] = {seq, place};
+  SeqType s = *seq->type.seq;
+  return declared_item(c, declared, &s) ? take(c, "cn_op_seq_at", in, place ? 2 : 1, NULL, 0, s.dtype, (uint32_t)s.rank, s.dims) : NULL;
 }
 
 /* ---- sequences ---- */
+Value *sequence_none(OpContext *c, DType t) {
+  return holds(c, t) ? construct(c, (SeqType){SEQ_SEQUENCE, t, SEQ_RANK_UNKNOWN, NULL}, NULL, 0, false) : NULL;
+}
+
 bool import_sequence_empty(OpContext *c) {
   const DType t = dtype_from_onnx(op_int(c, "dtype", dtype_rows[DT_f32].onnx));
   if (t == DT_NONE) return op_fail(c, DIAG_E0304, "attribute 'dtype' is %lld", (long long)op_int(c, "dtype", 0));
-  return holds(c, t) && construct(c, (SeqType){SEQ_SEQUENCE, t, SEQ_RANK_UNKNOWN, NULL}, NULL, 0, false);
+  return op_give(c, 0, sequence_none(c, t));
 }
 
 bool import_sequence_construct(OpContext *c) {
   SeqType s = build_seq_of(&op_in(c, 0)->type);
   for (size_t i = 1; i < c->n_in; i++) s = build_seq_join(&c->b, s, build_seq_of(&op_in(c, i)->type));
-  return holds(c, s.dtype) && construct(c, s, c->in, c->n_in, false);
+  return holds(c, s.dtype) && op_give(c, 0, construct(c, s, c->in, c->n_in, false));
 }
 
+/* in: sequence, tensor, place or NULL. */
+static Value *insert(OpContext *c, Value *const *in, const SeqItems *items) {
+  const SeqType s = *in[0]->type.seq;
+  const Value *v = in[1];
+  if (v->type.dtype != s.dtype || v->type.seq) return (void)op_fail(c, DIAG_E0401, "a tensor of %s for a sequence of %s", dtype_name(v->type.dtype), dtype_name(s.dtype)), NULL;
+  const Dim *lines = dim_add(op_dims(c), in[0]->type.dims[0], build_seq_item_lines(&c->b, s.dtype, v->type.rank, v->type.dims));
+  return make(c, "cn_op_seq_insert", in, in[2] ? 3 : 2, NULL, 0, build_seq_join(&c->b, s, build_seq_of(&v->type)), lines, items);
+}
+
+Value *sequence_append(OpContext *c, Value *seq, Value *v) { return insert(c, (Value *const[]){seq, v, NULL}, NULL); }
+
 bool import_sequence_insert(OpContext *c) {
-  const Value *seq = op_in(c, 0);
-  Value *v = op_in(c, 1);
-  SeqType s = *seq_in(c, 0);
-  const SeqItems *items = NULL;
+  const SeqItems *items = op_in(c, 0)->items, *now = NULL;
   int64_t at;
-  if (v->type.dtype != s.dtype) return op_fail(c, DIAG_E0401, "a tensor of %s for a sequence of %s", dtype_name(v->type.dtype), dtype_name(s.dtype));
   if (!index_fits(c, 2)) return false;
-  if (seq->items && known_place(c, 2, seq->items->n, seq->items->n, seq->items->n, &at)) items = items_with(c, seq->items, SIZE_MAX, v, (size_t)at);
-  const Dim *lines = dim_add(op_dims(c), seq_lines(c, 0), build_seq_item_lines(&c->b, s.dtype, v->type.rank, v->type.dims));
-  return make(c, "cn_op_seq_insert", c->in, c->n_in, NULL, 0, build_seq_join(&c->b, s, build_seq_of(&v->type)), lines, items);
+  if (items && known_place(c, 2, items->n, items->n, items->n, &at)) now = items_with(c, items, SIZE_MAX, op_in(c, 1), (size_t)at);
+  return op_give(c, 0, insert(c, c->in, now));
 }
 
 bool import_sequence_erase(OpContext *c) {
@@ -166,7 +184,7 @@ bool import_sequence_erase(OpContext *c) {
   if (items && known_place(c, 1, items->n, (int64_t)items->n - 1, (int64_t)items->n - 1, &at)) items = items_with(c, items, (size_t)at, NULL, 0);
   else items = NULL;
   const Dim *lines = bd_data_symbol(&c->b, "lines", 1, most->hi < INT32_MAX ? most->hi : INT32_MAX, most);
-  return make(c, "cn_op_seq_erase", c->in, c->n_in, NULL, 0, *seq_in(c, 0), lines, items);
+  return op_give(c, 0, make(c, "cn_op_seq_erase", c->in, c->n_in, NULL, 0, *seq_in(c, 0), lines, items));
 }
 
 bool import_sequence_at(OpContext *c) {
@@ -174,18 +192,20 @@ bool import_sequence_at(OpContext *c) {
   int64_t at;
   if (!index_fits(c, 1)) return false;
   if (items && known_place(c, 1, items->n, (int64_t)items->n - 1, 0, &at)) return op_give(c, 0, items->values[at]);
-  return take_at(c, c->in, 2);
+  return op_give(c, 0, sequence_take(c, op_in(c, 0), op_in(c, 1), declared_output(c)));
 }
 
-static Value *length(OpContext *c, bool optional) {
-  Value *seq = op_in(c, 0), *n;
+static Value *length(OpContext *c, Value *seq, bool optional) {
+  Value *n;
   const Type type = type_tensor(c->b.ir, DT_s64, 0, NULL);
   const RoutineInt attrs[] = {{"optional", optional}};
   if (seq->items) return build_scalar_i(&c->b, DT_s64, seq->items->n);
   return op_routine(c, "cn_op_seq_length", &seq, 1, attrs, 1, NULL, &type, 1, &n) ? n : NULL;
 }
 
-bool import_sequence_length(OpContext *c) { return op_give(c, 0, length(c, false)); }
+Value *sequence_length(OpContext *c, Value *seq) { return length(c, seq, false); }
+
+bool import_sequence_length(OpContext *c) { return op_give(c, 0, sequence_length(c, op_in(c, 0))); }
 
 /* ---- SplitToSequence, ConcatFromSequence ---- */
 /* The parts as views, where their sizes are constants. */
@@ -259,7 +279,7 @@ bool import_split_to_sequence(OpContext *c) {
   const Dim *lines = dim_add(d, dim_mulc(d, n, build_seq_head_lines((uint32_t)s.rank) + 1), dim_floordiv(d, bytes, bd_const(&c->b, SEQ_LINE)));
   const RoutineInt attrs[] = {{"axis", axis}, {"keepdims", !drop}};
   const SeqItems *items = sizes && parts <= ITEMS_MAX ? split_items(c, axis, sizes, parts, drop) : NULL;
-  return make(c, "cn_op_seq_split", c->in, c->n_in, attrs, 2, s, dim_addc(d, lines, 1), items);
+  return op_give(c, 0, make(c, "cn_op_seq_split", c->in, c->n_in, attrs, 2, s, dim_addc(d, lines, 1), items));
 }
 
 /* All tensors known: as Concat of them. */
@@ -279,7 +299,7 @@ bool import_concat_from_sequence(OpContext *c) {
   uint32_t axis;
   if (fresh != 0 && fresh != 1) return op_fail(c, DIAG_E0304, "attribute 'new_axis' is %lld", (long long)fresh);
   if (items && items->n && s.rank == SEQ_RANK_MIXED) return op_fail(c, DIAG_E0402, "tensors of several ranks");
-  if (s.rank < 0 && !declared_item(c, &s)) return false;
+  if (s.rank < 0 && !declared_item(c, declared_output(c), &s)) return false;
   else if (seq_in(c, 0)->rank < 0 && fresh) s.rank--, s.dims = NEW_ARRAY(op_arena(c), const Dim *, MAX_RANK); /* that of the result was declared */
   const uint32_t rank = (uint32_t)s.rank + (fresh ? 1 : 0);
   if (s.rank < 0 || rank < 1 || rank > MAX_RANK) return op_fail(c, DIAG_E0402, "tensors of rank %d", s.rank);
@@ -288,7 +308,7 @@ bool import_concat_from_sequence(OpContext *c) {
   const Dim *dims[MAX_RANK];
   for (uint32_t i = 0; i < rank; i++) dims[i] = i == axis ? NULL : s.dims[fresh && i > axis ? i - 1 : i];
   const RoutineInt attrs[] = {{"axis", axis}, {"new_axis", fresh}};
-  return take(c, "cn_op_seq_concat", c->in, 1, attrs, 2, s.dtype, rank, dims);
+  return op_give(c, 0, take(c, "cn_op_seq_concat", c->in, 1, attrs, 2, s.dtype, rank, dims));
 }
 
 /* ---- optionals ---- */
@@ -297,16 +317,16 @@ static bool empty_optional(OpContext *c) {
   SeqType s;
   if (!t) return op_fail(c, DIAG_E0304, "neither a value nor the type of one is given");
   if (!import_seq_type(c->importer, &(OnnxType){.kind = ONNX_TYPE_OPTIONAL, .elem = t}, STR("type"), &s)) return false;
-  return construct(c, s, NULL, 0, s.form == SEQ_OPTIONAL_SEQUENCE);
+  return op_give(c, 0, construct(c, s, NULL, 0, s.form == SEQ_OPTIONAL_SEQUENCE));
 }
 
 bool import_optional(OpContext *c) {
   Value *v = op_in(c, 0);
   if (!v) return empty_optional(c);
-  if (v->type.seq) return retype(c, v, SEQ_OPTIONAL_SEQUENCE);
+  if (v->type.seq) return op_give(c, 0, retype(c, v, SEQ_OPTIONAL_SEQUENCE));
   SeqType s = build_seq_of(&v->type);
   s.form = SEQ_OPTIONAL;
-  return holds(c, s.dtype) && construct(c, s, &v, 1, false);
+  return holds(c, s.dtype) && op_give(c, 0, construct(c, s, &v, 1, false));
 }
 
 static bool is_optional(const Value *v) { return v->type.seq && v->type.seq->form != SEQ_SEQUENCE; }
@@ -314,7 +334,7 @@ static bool is_optional(const Value *v) { return v->type.seq && v->type.seq->for
 bool import_optional_has_element(OpContext *c) {
   Builder *b = &c->b;
   if (!op_in(c, 0) || !is_optional(op_in(c, 0))) return op_give(c, 0, build_scalar_i(b, DT_b1, op_in(c, 0) != NULL));
-  Value *n = length(c, true);
+  Value *n = length(c, op_in(c, 0), true);
   const bool sequence = seq_in(c, 0)->form == SEQ_OPTIONAL_SEQUENCE;
   return op_give(c, 0, n ? build_fn2(b, sequence ? SC_ge : SC_gt, n, build_scalar_i(b, DT_s64, 0)) : NULL);
 }
@@ -322,7 +342,7 @@ bool import_optional_has_element(OpContext *c) {
 bool import_optional_get_element(OpContext *c) {
   Value *v = op_in(c, 0);
   if (!is_optional(v)) return op_give(c, 0, v);
-  if (v->type.seq->form == SEQ_OPTIONAL_SEQUENCE) return retype(c, v, SEQ_SEQUENCE); /* who reads it finds that it is not there */
+  if (v->type.seq->form == SEQ_OPTIONAL_SEQUENCE) return op_give(c, 0, retype(c, v, SEQ_SEQUENCE)); /* who reads it finds that it is not there */
   if (v->items && v->items->n) return op_give(c, 0, v->items->values[0]);
-  return take_at(c, &v, 1);
+  return op_give(c, 0, sequence_take(c, v, NULL, declared_output(c)));
 }
