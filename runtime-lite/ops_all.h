@@ -6,6 +6,7 @@
 #include "castnet_abi.h"
 
 #include "ops/bits.h"
+#include "ops/automaton.h"
 #include "ops/boxes.h"
 #include "ops/det.h"
 #include "ops/find.h"

@@ -1,4 +1,5 @@
-/* Operators on strings: StringConcat, StringSplit, StringNormalizer. */
+/* Operators on strings: StringConcat, StringSplit, StringNormalizer, RegexFullMatch. */
+#include "ops/regex.h"
 #include "ops/shared.h"
 
 #include "castnet_abi.h"
@@ -72,4 +73,19 @@ bool import_string_normalizer(OpContext *c) {
   const Type type = type_tensor(b->ir, DT_str, x->rank, dims + 2 - x->rank);
   Value *const in[] = {c->in[0], op_vector(c, DT_str, n, words)};
   return routine(c, "cn_op_normalize", true, attrs, 2, in, 2, &type, 1, c->out);
+}
+
+/* ---- RegexFullMatch ---- */
+bool import_regex_full_match(OpContext *c) {
+  Builder *b = &c->b;
+  ReError error;
+  size_t n = 0;
+  const Str pattern = op_str(c, "pattern", "");
+  const int32_t *states = regex_compile(op_arena(c), pattern, &n, &error);
+  if (!states && error.unsupported) return op_unsupported(c, "%s in a regular expression", error.why);
+  if (!states) return op_fail(c, DIAG_E0304, "attribute 'pattern' is %s: %s (at byte %zu)", diag_quote(b->ir->diags, pattern), error.why, error.at);
+  const int64_t dims[] = {(int64_t)n, 3};
+  Value *const in[] = {c->in[0], build_tensor(b, DT_s32, 2, dims, tensor_from_host(op_arena(c), DT_s32, 3 * n, states)->bytes)};
+  const Type type = type_tensor(b->ir, DT_b1, c->in[0]->type.rank, c->in[0]->type.dims);
+  return op_routine(c, "cn_op_regex", in, 2, NULL, 0, bd_const(b, 14 * (int64_t)n), &type, 1, c->out);
 }

@@ -8,6 +8,7 @@ are written out, never from castnet.
 """
 import argparse
 import fnmatch
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -147,6 +148,33 @@ def normalizer_nothing_left():
              node("StringNormalizer", "z", "w", stopwords=["a"])],
             {"x": x}, {"y": strings(b"\xff", shape=(1, 1)), "w": strings("", shape=(1, 1))},
             {"none": np.array([0]), "two": np.array([2]), "one": np.array([1])})
+
+
+# ---- regular expressions ----
+PATTERNS = ["", "a", "a|b", "(a|b)*c", "a{2,3}", "(?:ab){2}", "[a-c]+", "[^a-c]*", ".", ".*", "(?s).", "(?s).*", r"\d+\.\d*", r"\w+\s\w+", r"(?i)grün",
+            r"(?i)[k-s]+", "x*?y", r"\bfoo\b.*", r"a\Bb", "^abc$", "(?m)a$\n^b", r"\Q.*\E", r"\x41\x{1F600}", "[[:alpha:]]+[[:^digit:]]", "[]a-]+",
+            r"[\d\-x]+", "(a*)*b", "(a|aa)+", "a{,2}", "(?P<name>x)y", "(|a)b", r"\101", "[ä-ü]+", "(?i)ſ", r"[^\W\d]+", "a++"[:2], "日本.", r"\C\C"]
+TEXTS = ["", "a", "b", "abac", "aaa", "aaaa", "abab", "cab", "xyz", "\n", "a\nb", "3.14", "12.", "one two", "GRÜN", "grün", "KLS", "K", "y", "xxxy", "foo", "foo bar",
+         "foobar", "ab", "abc", ".*", "A😀", "ab1x", "abx", "]-a", "9-x", "a" * 40, "a" * 40 + "b", "a{,2}", "xy", "äü", "s", "S", "ſ", "日本語", "é", "_b"]
+
+
+def full_match(pattern, text):
+    pattern = {"(a*)*b": "a*b", "(a|aa)+": "a+"}.get(pattern, pattern)  # Python takes ages
+    python = pattern.replace(r"\Q.*\E", r"\.\*").replace(r"\x{1F600}", "😀").replace("[[:alpha:]]", "[A-Za-z]").replace("[[:^digit:]]", "[^0-9]")
+    if python == r"\C\C":
+        return len(text.encode()) == 2
+    if python == "a{,2}":
+        return text == python  # RE2 takes it literally
+    for letter, ascii_class in (("w", "0-9A-Za-z_"), ("W", None), ("s", "\t\n\f\r ")):
+        python = python.replace("\\" + letter, f"[{ascii_class}]") if ascii_class and f"[^\\W" not in python else python
+    return re.fullmatch(python, text, re.ASCII if "\\b" in python or "\\B" in python or "\\W" in python else 0) is not None
+
+
+@case
+def regex():
+    x = strings(*TEXTS, shape=(2, len(TEXTS) // 2))
+    outputs = {f"y{i}": np.array([full_match(p, t) for t in TEXTS]).reshape(x.shape) for i, p in enumerate(PATTERNS)}
+    return [node("RegexFullMatch", "x", f"y{i}", pattern=p) for i, p in enumerate(PATTERNS)], {"x": x}, outputs
 
 
 # ---- labels ----
