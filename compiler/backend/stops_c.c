@@ -58,10 +58,9 @@ void stops_symbols(Frame *f, const EmitCtx *c, bool *has) {
   }
 }
 
-/* In a loop the need of an earlier iteration may have been the larger. */
+/* In a block the need of an earlier iteration may have been the larger. */
 static void print_need(StrBuf *b, const Dim *need, const DimNames *names, const EmitStop *at, bool strings) {
   const int n = (int)at->indent + 2;
-  const bool first = at->indent == 2;
   if (need) {
     sb_printf(b, "%*sconst int64_t more = cn_dim_bytes(", n, "");
     dimc_print_checked(b, need, names);
@@ -73,9 +72,13 @@ static void print_need(StrBuf *b, const Dim *need, const DimNames *names, const 
     sb_printf(b, "%*sif (cn_text_tensors(&text, (size_t)more) != CASTNET_OK) return CASTNET_ERR_WORKSPACE;\n", n, "");
     return;
   }
-  if (first) sb_printf(b, "%*sout->ws_needed = (size_t)more;\n", n, "");
-  else sb_printf(b, "%*sif (out->ws_needed < (size_t)more) out->ws_needed = (size_t)more;\n", n, "");
-  sb_printf(b, "%*sif (ws_size < out->ws_needed) return CASTNET_ERR_WORKSPACE;\n", n, "");
+  if (at->indent == 2) {
+    sb_printf(b, "%*sout->ws_needed = (size_t)more;\n%*sif (ws_size < out->ws_needed) return CASTNET_ERR_WORKSPACE;\n", n, "", n, "");
+    return;
+  }
+  sb_printf(b, "%*sif (out->ws_needed < (size_t)more) out->ws_needed = (size_t)more;\n", n, "");
+  sb_printf(b, "%*sif (ws_size < out->ws_needed) {\n%*sout->ws_needed += out->ws_needed / 2; /* for what the next ones ask */\n", n, "", n + 2, "");
+  sb_printf(b, "%*sreturn CASTNET_ERR_WORKSPACE;\n%*s}\n", n + 2, "", n, "");
 }
 
 void stops_print(Frame *f, const Map *words, const EmitStop *stop, StrBuf *b) {
