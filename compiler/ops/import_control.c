@@ -15,6 +15,7 @@ static int truth(Builder *b, Value *v) {
 
 static bool take_branch(OpContext *c, const OnnxGraph *g) {
   size_t n;
+  c->importer->inlining = c->node;
   Value **found = op_inline(c, g, NULL, 0, &n);
   if (!found) return false;
   if (n < c->n_out) return op_fail(c, DIAG_E0305, "the branch has %zu outputs, the node %zu", n, c->n_out);
@@ -74,7 +75,7 @@ bool import_if(OpContext *c) {
     return op_fail(c, DIAG_E0305, "the branches have %zu and %zu outputs, the node %zu", x->outputs.n, y->outputs.n, c->n_out);
   if (!ranks_agree(x, y)) {
     ir->n_checks = n_checks; /* the branches are imported again */
-    c->importer->split = (Split){c->node, cond, {on_then, on_else}};
+    c->importer->split = (Split){.node = c->node, .cond = cond, .branches = {on_then, on_else}};
     return false;
   }
   const Node *made = make_if(c, cond, x, y);
@@ -83,19 +84,39 @@ bool import_if(OpContext *c) {
 }
 
 /* ---- If of different ranks ---- */
-/* A branch and all that follows it, with what is seen of that as its outputs. */
-static Graph *branch_and_rest(OpContext *c, const Split *split, int which, const NodeList *l, size_t from, const Str *wanted, size_t n_wanted) {
+/* The nodes that a branch stands for and the rests of all lists behind it; the last scope of them is left to be looked at. */
+static bool import_chain(OpContext *c, const Split *split, int which) {
   Importer *im = c->importer;
-  Scope inner = {.parent = im->scope, .names = map_new(im->a), .types = map_new(im->a)}, *outer = im->scope;
-  Graph *g = graph_new(im->ir, im->graph), *around = op_enter(c, g);
   size_t n = 0;
-  im->scope = &inner;
-  im->depth++;
+  im->scope = split->rests.data[0].scope;
+  im->scope = scope_new(im);
   Value **results = op_inline(c, split->branches[which], NULL, 0, &n);
-  for (size_t k = 0; results && k < split->node->n_outputs; k++) scope_bind(im, split->node->outputs[k], results[k]);
-  bool ok = results && import_nodes_from(im, l, from);
+  for (size_t i = 0; results && i < split->rests.n; i++) {
+    const Rest *r = &split->rests.data[i];
+    for (size_t k = 0; k < r->node->n_outputs && k < n; k++) scope_bind(im, r->node->outputs[k], results[k]);
+    if (!import_nodes_from(im, r->list, r->from)) return false;
+    if (i + 1 == split->rests.n) return true;
+    n = r->list->n_seen; /* what the next If gets of this list */
+    results = NEW_ARRAY(im->a, Value *, n);
+    for (size_t k = 0; k < n; k++) {
+      const Binding *b = scope_find(im->scope, r->list->seen[k]);
+      results[k] = b ? b->value : NULL;
+    }
+    im->scope = split->rests.data[i + 1].scope;
+    im->scope = scope_new(im);
+  }
+  return false;
+}
+
+/* A branch and all that follows it, with what is seen of that as its outputs. */
+static Graph *branch_and_rest(OpContext *c, const Split *split, int which, const Str *wanted, size_t n_wanted) {
+  Importer *im = c->importer;
+  Scope *outer = im->scope;
+  Graph *g = graph_new(im->ir, im->graph), *around = op_enter(c, g);
+  im->depth++;
+  bool ok = import_chain(c, split, which);
   for (size_t k = 0; ok && k < n_wanted; k++) {
-    const Binding *b = scope_find(&inner, wanted[k]);
+    const Binding *b = scope_find(im->scope, wanted[k]);
     ok = b && b->value;
     if (!ok) break;
     vec_push(im->a, g->outputs, b->value);
@@ -115,40 +136,55 @@ static bool only_misfits(const Diags *d, size_t from) {
 }
 
 /* One branch is the only one that what follows fits: the condition has to choose it, or the call ends with CASTNET_ERR_DIM. */
-static bool take_only_branch(OpContext *c, const Split *split, int which, const NodeList *l, size_t from) {
+static bool take_only_branch(OpContext *c, const Split *split, int which, const Str *wanted, size_t n_wanted) {
   Importer *im = c->importer;
   const int64_t want = which == 0;
+  Scope *outer = im->scope;
   size_t n = 0;
   Value *cond = build_cast(&c->b, split->cond, DT_s64, true);
   if (!build_read_dims(&c->b, cond, "condition", want, want, NULL, &n)) return false;
-  Value **results = op_inline(c, split->branches[which], NULL, 0, &n);
-  for (size_t k = 0; results && k < split->node->n_outputs; k++) scope_bind(im, split->node->outputs[k], results[k]);
-  return results && import_nodes_from(im, l, from);
+  const bool ok = import_chain(c, split, which);
+  Scope *inner = im->scope;
+  im->scope = outer;
+  for (size_t k = 0; k < n_wanted; k++) {
+    const Binding *b = scope_find(inner, wanted[k]);
+    scope_bind(im, wanted[k], ok && b ? b->value : NULL);
+  }
+  return ok;
+}
+
+static size_t not_yet_bound(const Importer *im, const NodeList *l, Str *ret) {
+  size_t n = 0;
+  for (size_t k = 0; k < l->n_seen; k++)
+    if (!scope_find(im->scope, l->seen[k])) ret[n++] = l->seen[k];
+  return n;
 }
 
 bool import_behind_branches(Importer *im, const NodeList *l, size_t from, DiagPlace place) {
-  const Split split = im->split;
+  Split split = im->split;
   Diags *d = im->diags;
   Str *wanted = NEW_ARRAY(im->a, Str, l->n_seen);
-  const size_t n_said = d->list.n, n_checks = im->ir->n_checks;
-  size_t n = 0;
-  im->split.node = NULL;
-  for (size_t k = 0; k < l->n_seen; k++)
-    if (!scope_find(im->scope, l->seen[k])) wanted[n++] = l->seen[k];
+  const size_t n_said = d->list.n, n_checks = im->ir->n_checks, n = not_yet_bound(im, l, wanted);
+  vec_push(im->a, split.rests, ((Rest){split.node, l, from, im->scope}));
+  im->split = (Split){0};
   OpContext c = {.b = {im->ir, im->graph, place}, .node = split.node, .in = NEW_ARRAY(im->a, Value *, 1), .importer = im};
   Graph *branches[2];
   bool misfit[2];
   for (int which = 0; which < 2; which++) {
     const size_t before = d->list.n;
-    branches[which] = branch_and_rest(&c, &split, which, l, from, wanted, n);
+    branches[which] = branch_and_rest(&c, &split, which, wanted, n);
     misfit[which] = !branches[which] && only_misfits(d, before);
   }
-  if ((branches[0] && misfit[1]) || (branches[1] && misfit[0])) {
+  const bool both = branches[0] && branches[1];
+  if ((both && l->inlined && !ranks_agree(branches[0], branches[1])) || (branches[0] && misfit[1]) || (branches[1] && misfit[0])) {
     d->list.n = n_said;
     im->ir->n_checks = n_checks;
-    return take_only_branch(&c, &split, misfit[0], l, from);
+    if (!both) return take_only_branch(&c, &split, misfit[0], wanted, n);
+    im->split = split; /* with what follows the If that this list is the branch of */
+    im->split.node = l->inlined;
+    return false;
   }
-  const Node *made = branches[0] && branches[1] ? make_if(&c, split.cond, branches[0], branches[1]) : NULL;
+  const Node *made = both ? make_if(&c, split.cond, branches[0], branches[1]) : NULL;
   for (size_t k = 0; k < n; k++) scope_bind(im, wanted[k], made ? made->out[k] : NULL);
   return made != NULL;
 }

@@ -114,7 +114,7 @@ bool import_call(Importer *im, const OnnxFunction *f, const OnnxNode *n, DiagPla
   im->frame = &callee;
   im->scope = &inner;
   import_declare_types(im, f->value_info, f->n_value_info);
-  bool ok = import_nodes(im, &(NodeList){f->nodes, f->n_nodes, f->outputs, f->n_outputs});
+  bool ok = import_nodes(im, &(NodeList){.nodes = f->nodes, .n = f->n_nodes, .seen = f->outputs, .n_seen = f->n_outputs});
   im->frame = frame;
   im->scope = outer;
   return bind_results(im, f, n, place, &inner, ok);

@@ -15,6 +15,12 @@ Binding *scope_find(const Scope *s, Str name) {
   return NULL;
 }
 
+Scope *scope_new(Importer *im) {
+  Scope *s = NEW(im->a, Scope);
+  *s = (Scope){.parent = im->scope, .names = map_new(im->a), .types = map_new(im->a)};
+  return s;
+}
+
 void scope_bind(Importer *im, Str name, Value *v) {
   Binding *b = NEW(im->a, Binding);
   b->value = v;
@@ -114,7 +120,7 @@ static bool import_outputs(Importer *im, const OnnxGraph *g, Graph *into) {
 NodeList import_graph_nodes(Importer *im, const OnnxGraph *g) {
   Str *seen = NEW_ARRAY(im->a, Str, g->n_outputs);
   for (size_t i = 0; i < g->n_outputs; i++) seen[i] = g->outputs[i].name;
-  return (NodeList){g->nodes, g->n_nodes, seen, g->n_outputs};
+  return (NodeList){.nodes = g->nodes, .n = g->n_nodes, .seen = seen, .n_seen = g->n_outputs};
 }
 
 bool import_main_graph(Importer *im, const OnnxGraph *g) {
@@ -134,10 +140,10 @@ static bool import_body(OpContext *c, const OnnxGraph *g, Graph *into, Graph *re
   Importer *im = c->importer;
   Graph *outer_graph = im->graph;
   const Graph *outer_checking = im->ir->checking;
-  Scope inner = {.parent = im->scope, .names = map_new(im->a), .types = map_new(im->a)}, *outer = im->scope;
+  Scope *inner = scope_new(im), *outer = im->scope;
   Builder b = {im->ir, into, c->b.place};
   bool ok = true;
-  im->scope = &inner;
+  im->scope = inner;
   im->graph = into;
   im->ir->checking = into;
   im->depth++;
@@ -145,11 +151,14 @@ static bool import_body(OpContext *c, const OnnxGraph *g, Graph *into, Graph *re
   for (size_t i = 0; i < g->n_inputs && ok; i++) {
     Value *v = make(c, &b, i, user);
     ok = v != NULL;
-    if (ok && map_has(&inner.names, g->inputs[i].name)) ok = op_fail(c, DIAG_E0202, "input %zu of the body is named as an earlier one", i);
+    if (ok && map_has(&inner->names, g->inputs[i].name)) ok = op_fail(c, DIAG_E0202, "input %zu of the body is named as an earlier one", i);
     scope_bind(im, g->inputs[i].name, v);
   }
-  const NodeList nodes = import_graph_nodes(im, g);
-  ok = ok && import_initializers(im, g) && import_nodes(im, &nodes) && import_outputs(im, g, ret);
+  NodeList *nodes = NEW(im->a, NodeList); /* a split keeps it */
+  *nodes = import_graph_nodes(im, g);
+  nodes->inlined = im->inlining;
+  im->inlining = NULL;
+  ok = ok && import_initializers(im, g) && import_nodes(im, nodes) && import_outputs(im, g, ret);
   im->scope = outer;
   im->graph = outer_graph;
   im->ir->checking = outer_checking;

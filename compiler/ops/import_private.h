@@ -35,20 +35,30 @@ typedef struct Missing { /* an operator that cannot be imported, with how often 
   size_t count;
 } Missing;
 
-/* An If whose results have other ranks in one branch than in the other: what follows is imported behind each branch. */
-typedef struct Split {
-  const OnnxNode *node; /* NULL: none was met */
-  Value *cond;
-  const OnnxGraph *branches[2];
-} Split;
-
 /* Nodes of a graph, and the names by which others see results of them: its outputs. */
 typedef struct NodeList {
   const OnnxNode *nodes;
   size_t n;
   const Str *seen;
   size_t n_seen;
+  const OnnxNode *inlined; /* the If that they are the only branch of, made part of the graph around; else NULL */
 } NodeList;
+
+/* What is left to do of a list of nodes behind one of them. */
+typedef struct Rest {
+  const OnnxNode *node;
+  const NodeList *list;
+  size_t from;  /* a place in its order */
+  Scope *scope;
+} Rest;
+
+/* An If whose results have other ranks in one branch than in the other: what follows is imported behind each branch. */
+typedef struct Split {
+  const OnnxNode *node; /* NULL: none was met */
+  Value *cond;
+  const OnnxGraph *branches[2];
+  VEC(Rest) rests;      /* innermost first: of the list that it lies in, of the lists around that this one was inlined in */
+} Split;
 
 typedef struct Importer {
   Arena *a;
@@ -69,6 +79,7 @@ typedef struct Importer {
   size_t work, budget; /* nodes and operands imported so far, functions inlined; the most of them */
   unsigned depth;      /* of graphs in graphs */
   Split split;
+  const OnnxNode *inlining; /* the next body is the only branch of this If */
   bool gave_up;        /* a budget is exhausted: stop */
 } Importer;
 
@@ -100,6 +111,7 @@ Str canonical_domain(Str domain); /* "ai.onnx" is "" */
 DiagPlace import_file_place(const Importer *im);
 DiagPlace import_node_place(const Importer *im, const OnnxNode *n, size_t index);
 Binding *scope_find(const Scope *s, Str name);
+Scope *scope_new(Importer *im); /* in the current one */
 void scope_bind(Importer *im, Str name, Value *v);
 
 /* import_rows.c: the version imported for a domain; the row for it; the operators that have none. */
