@@ -177,6 +177,43 @@ def regex():
     return [node("RegexFullMatch", "x", f"y{i}", pattern=p) for i, p in enumerate(PATTERNS)], {"x": x}, outputs
 
 
+# ---- n-grams ----
+def count_grams(x, grams, skips, first, last):
+    """grams: {n-gram: column}"""
+    y = np.zeros((len(x), max(grams.values()) + 1), dtype=np.float32)
+    for r, row in enumerate(x):
+        for step in range(1, skips + 2):
+            for size in range(first, last + 1):
+                if size == 1 and step > 1:
+                    continue
+                for i in range(len(row) - (size - 1) * step):
+                    column = grams.get(tuple(row[i:i + size * step:step]))
+                    if column is not None:
+                        y[r, column] += 1
+    return y
+
+
+@case
+def tfidf():
+    rng = np.random.default_rng(1)
+    x = rng.integers(0, 4, (3, 12))
+    names = np.array([b"a", b"b", b"", b"no"], dtype=object)
+    pool = [[0], [2], [1, 2], [0, 0], [3, 0], [2, 0, 1]]
+    columns = [1, 0, 3, 5, 2, 4]
+    weights = [0.5, 2.0, 3.0, 0.25, 7.0, 1.5]
+    grams = {tuple(g): k for g, k in zip(pool, columns)}
+    flat = [w for g in pool for w in g]
+    by_column = np.array([weights[columns.index(k)] for k in range(6)], dtype=np.float32)
+    nodes, outputs = [], {}
+    for i, (skips, first, last, mode) in enumerate([(0, 1, 3, "TF"), (2, 1, 2, "TF"), (1, 2, 3, "IDF"), (1 << 40, 1, 3, "TFIDF"), (0, 3, 3, "TFIDF")]):
+        shared = dict(ngram_counts=[0, 2, 8], ngram_indexes=columns, max_skip_count=skips, min_gram_length=first, max_gram_length=last, mode=mode, weights=weights)
+        counts = count_grams(x.tolist(), {g: k for g, k in grams.items() if first <= len(g) <= last} | {(9,): 5}, min(skips, 20), first, last)
+        outputs[f"i{i}"] = outputs[f"s{i}"] = {"TF": counts, "IDF": (counts > 0) * by_column, "TFIDF": counts * by_column}[mode].astype(np.float32)
+        nodes += [node("TfIdfVectorizer", "x", f"i{i}", pool_int64s=flat, **shared),
+                  node("TfIdfVectorizer", "s", f"s{i}", pool_strings=names[flat].tolist(), **shared)]
+    return nodes, {"x": x, "s": names[x]}, outputs
+
+
 # ---- labels ----
 def encode(x, table, default):
     return np.array([table.get(v, default) for v in x.reshape(-1)]).reshape(x.shape)
