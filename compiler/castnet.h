@@ -65,6 +65,7 @@ typedef struct castnet_options {
   void (*dump)(void *user, const char *text, size_t length);
   void *dump_user;
   int float_qdq;       /* compute between DequantizeLinear and QuantizeLinear in float as written, not in integers */
+  int no_reuse;        /* every tensor has memory of its own: to find faults of planning */
 } castnet_options;
 
 /* Compiles the model at `path`; options may be NULL. Whatever is not CASTNET_STATUS_OK left diagnostics. */

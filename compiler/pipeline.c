@@ -59,7 +59,7 @@ bool pipeline_run(Arena *a, Diags *d, const PipelineOptions *opt, Pipeline *ret)
   if (!p) return false;
   if (dumps(opt, "program")) return program_print(opt->dump, p), true;
 
-  if (!plan_program(p, d, &(PlanOptions){.reuse = true, .own_outputs = opt->backend.outputs == OUTPUTS_WORKSPACE})) return false;
+  if (!plan_program(p, d, &(PlanOptions){.reuse = !opt->no_reuse, .own_outputs = opt->backend.outputs == OUTPUTS_WORKSPACE})) return false;
   if (dumps(opt, "plan")) return program_print(opt->dump, p), true;
 
   BackendOptions *b = NEW(a, BackendOptions); /* the writers of large files need it until they are written */

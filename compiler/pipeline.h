@@ -16,6 +16,7 @@ typedef struct PipelineOptions {
   ImportOptions import;
   BackendOptions backend; /* model_hash and model_comment are filled by the pipeline */
   bool optimise;          /* false: the program as the model says it */
+  bool no_reuse;          /* every buffer has its own place */
   bool float_qdq;         /* quantised graphs compute in float as they are written */
   const char *dump_stage; /* the text form after this stage is put into dump, and nothing follows; NULL: none */
   StrBuf *dump;

@@ -213,7 +213,7 @@ static bool read_op(Cli *c, const char *s, castnet_custom_op *ret) {
 bool options_compile(Cli *c, castnet_options *ret) {
   *ret = (castnet_options){.size = sizeof *ret, .name = options_last(c, OPT_NAME), .target = options_last(c, OPT_TARGET),
                            .weights = options_last(c, OPT_WEIGHTS), .outputs = options_last(c, OPT_OUTPUTS),
-                           .no_fuse = options_has(c, OPT_NO_FUSE), .float_qdq = options_has(c, OPT_FLOAT_QDQ), .allow_symlinks = options_has(c, OPT_ALLOW_SYMLINKS),
+                           .no_fuse = options_has(c, OPT_NO_FUSE), .float_qdq = options_has(c, OPT_FLOAT_QDQ), .no_reuse = options_has(c, OPT_NO_REUSE), .allow_symlinks = options_has(c, OPT_ALLOW_SYMLINKS),
                            .dump_stage = options_last(c, OPT_DUMP)};
   castnet_dim_bound *dims = NEW_ARRAY(c->arena, castnet_dim_bound, c->uses.n);
   castnet_custom_op *ops = NEW_ARRAY(c->arena, castnet_custom_op, c->uses.n);

@@ -15,7 +15,7 @@ static const Dim *slice_clamp(DimCtx *d, const Dim *v, const Dim *size, const Di
     v = v->lo < -INT32_MAX && v->kind == DIM_CONST ? dim_const(d, -1) : dim_add(d, v, size);
   }
   if (v->kind == DIM_CONST && v->value > INT32_MAX && size->hi > v->value) v = size;
-  return dim_max(d, lo, dim_min(d, v, hi));
+  return v == hi ? hi : dim_max(d, lo, dim_min(d, v, hi)); /* lo <= hi */
 }
 
 /* One axis with start, end known as expressions and a constant step. *ret_known false when they do not decide it. */
@@ -23,7 +23,8 @@ static Value *slice_axis(OpContext *c, Value *x, uint32_t axis, const Dim *start
                          bool *ret_known) {
   DimCtx *d = op_dims(c);
   const Dim *size = x->type.dims[axis], *last = dim_addc(d, size, -1), *minus = dim_const(d, -1);
-  const Dim *s = step > 0 ? slice_clamp(d, start, size, d->zero, size) : slice_clamp(d, start, size, d->zero, last);
+  const Dim *first = dim_min(d, d->zero, last); /* backwards; -1 where there are no elements */
+  const Dim *s = step > 0 ? slice_clamp(d, start, size, d->zero, size) : slice_clamp(d, start, size, first, last);
   const Dim *e = step > 0 ? slice_clamp(d, end, size, d->zero, size) : slice_clamp(d, end, size, minus, last);
   *ret_known = s && e;
   if (!*ret_known) return NULL;
@@ -56,8 +57,8 @@ static bool slice_at_run_time(OpContext *c, const SliceArgs *a) {
   for (int k = 0; k < 2; k++) {
     Value *v =
         build_fn3(b, SC_select, build_fn2(b, SC_lt, full[k], zero), build_fn2(b, SC_add, full[k], size), full[k]);
-    Value *low = build_fn3(b, SC_select, forward, zero, build_scalar_i(b, DT_s64, k ? -1 : 0));
-    Value *high = build_fn3(b, SC_select, forward, size, build_fn2(b, SC_sub, size, one));
+    Value *last = build_fn2(b, SC_sub, size, one), *high = build_fn3(b, SC_select, forward, size, last);
+    Value *low = build_fn3(b, SC_select, forward, zero, k ? build_scalar_i(b, DT_s64, -1) : build_fn2(b, SC_min, last, zero));
     bound[k] = build_fn2(b, SC_max, low, build_fn2(b, SC_min, v, high));
   }
   Value *span = build_fn3(b, SC_select, forward, build_fn2(b, SC_sub, bound[1], bound[0]),

@@ -1,0 +1,141 @@
+"""A random ONNX graph while it grows: values with their types and shapes, nodes, constants, local functions.
+
+Shapes are solved forwards: every row of the operator tables picks operands that fit from the pool and says what comes out.
+`exact` values went through no rounding, so that what jumps (floor, comparisons, casts to integers) may be done to them.
+"""
+import dataclasses
+import random
+
+import numpy as np
+import onnx
+from onnx import helper, numpy_helper
+
+FLOATS = (np.float32, np.float64, np.float16)
+SIGNED = (np.int64, np.int32, np.int8, np.int16)
+UNSIGNED = (np.uint8, np.uint16, np.uint32, np.uint64)
+ANY = FLOATS + SIGNED + UNSIGNED + (np.bool_,)
+LOCAL = "castnet.random"  # the domain of local functions
+MOST_ELEMENTS = 4096
+
+
+class Unfit(Exception):
+    """An operator finds no operands here."""
+
+
+@dataclasses.dataclass
+class Value:
+    name: str
+    dtype: type
+    shape: tuple
+    exact: bool = True
+    static: bool = False  # an input whose sizes are declared as numbers
+
+    @property
+    def rank(self):
+        return len(self.shape)
+
+    @property
+    def size(self):
+        return int(np.prod(self.shape, dtype=np.int64))
+
+
+class Graph:
+    def __init__(self, seed, opset):
+        self.r, self.opset = random.Random(seed), opset
+        self.symbolic = self.r.random() < 0.4  # some sizes of inputs are declared as symbols
+        self.np = np.random.default_rng(seed)
+        self.pool, self.inputs, self.nodes, self.constants, self.functions = [], [], [], [], []
+        self.data, self.count = [], 0
+
+    # ---- names, constants, inputs ----
+    def fresh(self, stem):
+        self.count += 1
+        return f"{stem}{self.count}"
+
+    def constant(self, array):
+        """An operand that the model knows; at times an input of the graph instead, so that only data know it."""
+        array = np.ascontiguousarray(array) if np.ndim(array) else np.asarray(array)
+        if self.r.random() < 0.1:
+            return self.input(array, static=True).name
+        name = self.fresh("c")
+        if self.r.random() < 0.3:
+            self.nodes.append(helper.make_node("Constant", [], [name], value=numpy_helper.from_array(array)))
+        else:
+            self.constants.append(numpy_helper.from_array(array, name))
+        return name
+
+    def fixed(self, array):
+        """An operand that has to be a constant for shapes to be known."""
+        name = self.fresh("c")
+        self.constants.append(numpy_helper.from_array(np.asarray(array), name))
+        return name
+
+    def input(self, array, static=False):
+        value = Value(self.fresh("x"), array.dtype.type, array.shape, static=static)
+        self.inputs.append(value)
+        self.data.append(array)
+        return value
+
+    def draw(self, dtype, shape):
+        """Data of a type: eighths from -2 to 2, small integers, coin flips."""
+        if dtype in FLOATS:
+            return np.asarray(self.np.integers(-16, 17, shape) / 8, dtype=dtype)
+        if dtype is np.bool_:
+            return np.asarray(self.np.integers(0, 2, shape), dtype=bool)
+        low = -5 if dtype in SIGNED else 0
+        return np.asarray(self.np.integers(low, 6, shape), dtype=dtype)
+
+    def shape(self, low=0, high=4):
+        return tuple(self.r.choice((1, 2, 3, 4, 5, 6, 7, 2, 3, 4)) if self.r.random() < 0.98 else 0 for _ in range(self.r.randint(low, high)))
+
+    # ---- choosing ----
+    def pick(self, dtypes=ANY, low=0, high=6, exact=False, test=None):
+        fits = [v for v in self.pool if v.dtype in dtypes and low <= v.rank <= high and (v.exact or not exact) and (not test or test(v))]
+        if not fits:
+            raise Unfit
+        return self.r.choice(fits[-6:] if self.r.random() < 0.7 else fits)
+
+    def partner(self, value):
+        """An operand of the same type that broadcasts with a value: one of the pool's, or new."""
+        fits = [v for v in self.pool if v.dtype is value.dtype and broadcast(v.shape, value.shape) is not None]
+        if fits and self.r.random() < 0.6:
+            return self.r.choice(fits)
+        shape = [n if self.r.random() < 0.7 else 1 for n in value.shape]
+        shape = shape[self.r.randint(0, len(shape)):]
+        array = self.draw(value.dtype, tuple(shape))
+        if self.r.random() < 0.5:
+            return self.input(array)
+        return Value(self.constant(array), value.dtype, array.shape)
+
+    def cut(self, before, after):
+        """A size after cutting. What is 1 only for these sizes broadcasts only for these: no general code is right about it."""
+        if self.symbolic and after == 1 and before != 1:
+            raise Unfit
+        return after
+
+    def axis(self, value, negative=True):
+        if value.rank == 0:
+            raise Unfit
+        axis = self.r.randrange(value.rank)
+        return axis, (axis - value.rank if negative and self.r.random() < 0.3 else axis)
+
+    # ---- growing ----
+    def add(self, op, inputs, results, domain="", **attributes):
+        """A node; `results` are (dtype, shape, exact), all of which join the pool. Returns the first one's Value."""
+        if domain == "" and not onnx.defs.has(op, self.opset, ""):
+            raise Unfit
+        if any(np.prod(shape, dtype=np.int64) > MOST_ELEMENTS for _, shape, _ in results):
+            raise Unfit
+        names = [i.name if isinstance(i, Value) else i for i in inputs]
+        outputs = [Value(self.fresh("v"), dtype, tuple(int(n) for n in shape), exact) for dtype, shape, exact in results]
+        attributes = {k: v for k, v in attributes.items() if v is not None}
+        self.nodes.append(helper.make_node(op, names, [o.name for o in outputs], name=self.fresh(op.lower()), domain=domain, **attributes))
+        self.pool += outputs
+        return outputs[0]
+
+
+def broadcast(a, b):
+    try:
+        return np.broadcast_shapes(a, b)
+    except ValueError:
+        return None
