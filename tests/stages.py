@@ -34,6 +34,9 @@ BUILDS = {  # name: options of meson setup, environment, what to build (empty: a
 }
 
 
+RANDOM_COUNTS = {"random": 300, "random_many": 10000}
+
+
 @dataclasses.dataclass
 class Stage:
     """Command lines: {plain}, {sanitize}, {clang} are binaries of castnet, {plain:NAME} … other programs of that build,
@@ -51,6 +54,10 @@ def meson(build, suite):
 
 def conformance(cc, target):
     return f"{{python}} tests/conformance/run.py --castnet {{plain}} --cases {{cases}} --cc {cc} --target {target}"
+
+
+def random_graphs(cases, options=""):
+    return f"{{python}} tests/conformance/run.py --castnet {{plain}} --cases {{{cases}}} --expected tests/random/expected_failures.txt {options}"
 
 
 BUILDS_AGREE = "{python} tests/repro/builds.py --castnet {gcc_O0} --castnet {clang_O3} --cases {cases} --models={models}"
@@ -116,6 +123,10 @@ STAGES = [
     Stage("versions", "every version of every operator, where the suite has no case",
           ["{python} tests/conformance/run.py --castnet {plain} --cases {versions} --expected tests/versions/expected_failures.txt",
            "{python} tests/versions/coverage.py --versions {versions}"]),
+    Stage("random", "random graphs against ONNX Runtime: fused and not, memory reused and not",
+          [random_graphs("random"), random_graphs("random", "--every 3 --check=--no-fuse"), random_graphs("random", "--every 3 --offset 1 --check=--no-reuse")],
+          [random_graphs("random_many", f"--cc {cc} {how}".strip()) for cc, how in (("gcc", ""), ("gcc", "--check=--no-fuse"), ("clang", "--check=--no-reuse"),
+                                                                                    ("clang", "--check=--no-fuse --check=--no-reuse"))]),
     Stage("models", "real models with recorded outputs",
           ["{python} tests/models/run.py --castnet {plain} --results {work}/models.json"],
           [f"{{python}} tests/models/run.py --castnet {{plain}} --cc {cc}" for cc in ("gcc", "clang")]),
@@ -179,6 +190,8 @@ class Workshop:
             return self.data("cases", "tests/conformance/make_cases.py")
         if name == "versions":
             return self.data("versions", "tests/versions/make_version_cases.py", "--cases", self.value("cases"))
+        if name in RANDOM_COUNTS:
+            return self.data(name, "tests/random/make_random.py", "--count", str(RANDOM_COUNTS[name]))
         if name == "corpus":
             return self.data("corpus", "tests/hostile/make_corpus.py", "--seed", "1", "--cases", self.value("cases"))
         if name == "models":
