@@ -127,6 +127,8 @@ STAGES = [
           [random_graphs("random"), random_graphs("random", "--every 3 --check=--no-fuse"), random_graphs("random", "--every 3 --offset 1 --check=--no-reuse")],
           [random_graphs("random_many", f"--cc {cc} {how}".strip()) for cc, how in (("gcc", ""), ("gcc", "--check=--no-fuse"), ("clang", "--check=--no-reuse"),
                                                                                     ("clang", "--check=--no-fuse --check=--no-reuse"))]),
+    Stage("gradient", "gradients against differences of the reference evaluation",
+          ["{python} tests/gradient/run.py --castnet {plain}"]),
     Stage("models", "real models with recorded outputs",
           ["{python} tests/models/run.py --castnet {plain} --results {work}/models.json"],
           [f"{{python}} tests/models/run.py --castnet {{plain}} --cc {cc}" for cc in ("gcc", "clang")]),

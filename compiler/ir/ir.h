@@ -175,6 +175,8 @@ typedef struct SymbolsAttr { const Dim *const *symbols; } SymbolsAttr;
 /* in[0] b1, one element. The branches' outputs are the node's; they see the values around them. `joined`: sizes in which the branches'
  * results differ, symbols of the node's own types. */
 typedef struct JoinedDim { const Dim *symbol, *on_then, *on_else; } JoinedDim;
+/* The gradient of in[0] with respect to the first n_xs of its variables in[1 .. n], which hold the values in[n + 1 .. 2 n]; an output each. */
+typedef struct GradientAttr { uint32_t n_xs; } GradientAttr;
 typedef struct IfAttr {
   Graph *then_graph, *else_graph;
   const JoinedDim *joined;

@@ -197,7 +197,7 @@ static bool verify_branches(Verify *v, const Node *n) {
 static bool tensors_needed(Verify *v, const Node *n) {
   static const uint8_t inputs[OP_COUNT] = {
       [OP_VIEW] = 1, [OP_RESHAPE] = 1, [OP_PAD] = 1, [OP_CONCAT] = 1, [OP_GATHER] = 1, [OP_SCATTER] = 2, [OP_REDUCE] = 1, [OP_SCAN] = 1,
-      [OP_CONTRACT] = 2, [OP_CONV] = 2, [OP_POOL] = 1, [OP_SOFTMAX] = 1, [OP_NORM] = 1, [OP_RECURRENT] = 1, [OP_SYMBOLS] = 1, [OP_IF] = 1};
+      [OP_CONTRACT] = 2, [OP_CONV] = 2, [OP_POOL] = 1, [OP_SOFTMAX] = 1, [OP_NORM] = 1, [OP_RECURRENT] = 1, [OP_SYMBOLS] = 1, [OP_GRADIENT] = 3, [OP_IF] = 1};
   if (n->op != OP_SYMBOLS && n->op != OP_LOOP && n->op != OP_IF && n->n_out == 0) return fault(v, "no output");
   if (n->n_in < inputs[n->op]) return fault(v, "%u operands", n->n_in);
   for (uint32_t k = 0; k < inputs[n->op]; k++)

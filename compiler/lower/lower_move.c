@@ -201,7 +201,7 @@ bool lower_scatter(Lower *l, const Node *n) {
 
 /* ---- reduce, scan ------------------------------------------------------------------------------------------------------------------ */
 /* The nest over x's axes in the given order. */
-static Nest *ordered_nest(Lower *l, const Virt *x, const Type *type, const uint32_t *order, uint32_t *ret_in) {
+static Nest *ordered_nest(Lower *l, const Virt *x, const Type *type, const uint32_t *order) {
   uint32_t rank = type->rank;
   Affine *index = coords(l, rank);
   for (uint32_t j = 0; j < rank; j++) {
@@ -214,21 +214,29 @@ static Nest *ordered_nest(Lower *l, const Virt *x, const Type *type, const uint3
   const Dim **extent = NEW_ARRAY(l->a, const Dim *, rank);
   Access *loads = NEW_ARRAY(l->a, Access, v.n_loads);
   for (uint32_t k = 0; k < rank; k++) extent[k] = type->dims[order[k]];
-  for (uint32_t k = 0; k < v.n_loads; k++) loads[k] = virt_access(l->p, &v.loads[k], rank), ret_in[k] = loads[k].tensor;
+  for (uint32_t k = 0; k < v.n_loads; k++) loads[k] = virt_access(l->p, &v.loads[k], rank);
   *n = (Nest){.n_axes = rank, .extent = extent, .map = v.expr, .loads = loads, .n_loads = v.n_loads};
   return n;
+}
+
+/* The step of a nest that writes t; it reads what is left of the loads when dead ones are gone. */
+static void nest_step(Lower *l, const Node *n, Nest *nest, uint32_t t) {
+  uint32_t in[VIRT_MAX_LOADS];
+  nest_simplify(l->a, l->p->dims, nest);
+  for (uint32_t k = 0; k < nest->n_loads; k++) in[k] = nest->loads[k].tensor;
+  (void)lower_step(l, STEP_NEST, in, nest->n_loads, &t, 1, nest, NULL, n->src);
 }
 
 bool lower_reduce(Lower *l, const Node *n) {
   const ReduceAttr *attr = n->attr;
   const Value *x = n->in[0], *out = n->out[0];
-  uint32_t rank = x->type.rank, order[MAX_RANK], in[VIRT_MAX_LOADS], outer = 0, at = 0;
+  uint32_t rank = x->type.rank, order[MAX_RANK], outer = 0, at = 0;
   for (uint32_t a = 0; a < rank; a++)
     if (!(attr->axes >> a & 1)) order[at++] = a;
   outer = at;
   for (uint32_t a = 0; a < rank; a++)
     if (attr->axes >> a & 1) order[at++] = a;
-  Nest *nest = ordered_nest(l, lower_virt(l, x), &x->type, order, in);
+  Nest *nest = ordered_nest(l, lower_virt(l, x), &x->type, order);
   nest->mode = NEST_REDUCE;
   nest->n_reduce = rank - outer;
   nest->reduce = attr->kind;
@@ -242,15 +250,14 @@ bool lower_reduce(Lower *l, const Node *n) {
   const Dim **stride = NEW_ARRAY(l->a, const Dim *, rank);
   for (uint32_t j = 0; j < outer; j++) stride[j] = pt->strides[order[j]];
   nest->store = (Access){.tensor = t, .offset = l->p->dims->zero, .stride = stride};
-  nest_simplify(l->a, l->p->dims, nest);
-  (void)lower_step(l, STEP_NEST, in, nest->n_loads, &t, 1, nest, NULL, n->src);
+  nest_step(l, n, nest, t);
   return true;
 }
 
 bool lower_scan(Lower *l, const Node *n) {
   const ScanAttr *attr = n->attr;
   const Value *x = n->in[0], *out = n->out[0];
-  uint32_t rank = x->type.rank, order[MAX_RANK], in[VIRT_MAX_LOADS], at = 0;
+  uint32_t rank = x->type.rank, order[MAX_RANK], at = 0;
   for (uint32_t a = 0; a < rank; a++)
     if (a != attr->axis) order[at++] = a;
   order[at] = attr->axis;
@@ -269,13 +276,12 @@ bool lower_scan(Lower *l, const Node *n) {
     offset = dim_mul(l->p->dims, last, pt->strides[attr->axis]);
     stride[at] = dim_mulc(l->p->dims, stride[at], -1);
   }
-  Nest *nest = ordered_nest(l, &source, &x->type, order, in);
+  Nest *nest = ordered_nest(l, &source, &x->type, order);
   nest->mode = NEST_SCAN;
   nest->scan_fn = attr->fn;
   nest->scan_exclusive = attr->exclusive;
   nest->acc = out->type.dtype;
   nest->store = (Access){.tensor = t, .offset = offset, .stride = stride};
-  nest_simplify(l->a, l->p->dims, nest);
-  (void)lower_step(l, STEP_NEST, in, nest->n_loads, &t, 1, nest, NULL, n->src);
+  nest_step(l, n, nest, t);
   return true;
 }

@@ -72,6 +72,9 @@ static inline DType op_dtype(const OpContext *c, size_t k) { return c->in[k]->ty
  * declared; or NULL. They are the model's word, so what depends on them must be checked. */
 const Dim *const *op_declared(const OpContext *c, size_t k, uint32_t rank);
 
+/* The tensor of that name where the node stands. NULL after a diagnostic. */
+Value *op_named(OpContext *c, Str name);
+
 /* An ONNX tensor as a constant value of the graph. NULL after a diagnostic. */
 Value *op_constant(OpContext *c, const OnnxTensor *t);
 /* A sparse attribute, made dense. NULL when absent or after a diagnostic. */

@@ -134,6 +134,12 @@ bool import_main_graph(Importer *im, const OnnxGraph *g) {
   return import_nodes(im, &nodes) && import_outputs(im, g, im->graph) && ok;
 }
 
+Value *op_named(OpContext *c, Str name) {
+  const Binding *found = scope_find(c->importer->scope, name);
+  if (!found) (void)op_fail(c, DIAG_E0201, "tensor %s is defined nowhere before", diag_quote(c->b.ir->diags, name));
+  return found ? found->value : NULL;
+}
+
 /* ---- bodies of control flow ---- */
 /* Imports g's nodes into `into`, with the scope around them in sight; its outputs are added to those of `ret`. */
 static bool import_body(OpContext *c, const OnnxGraph *g, Graph *into, Graph *ret, BodyInputFn make, void *user) {

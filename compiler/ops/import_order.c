@@ -48,6 +48,8 @@ static void visit_read(Sorter *s, Str name, const Locals *l) {
 
 static void visit_reads(Sorter *s, const OnnxNode *n, const Locals *outer, unsigned depth) {
   for (size_t k = n->n_inputs; k-- > 0;) visit_read(s, n->inputs[k], outer);
+  for (size_t k = 0; str_is(n->op_type, "Gradient") && k < n->n_attrs; k++)
+    if (str_is(n->attrs[k].name, "y")) visit_read(s, n->attrs[k].s, outer);
   for (size_t k = 0; k < n->n_attrs && depth < MAX_GRAPH_DEPTH; k++) {
     const OnnxGraph *g = n->attrs[k].g;
     if (!g) continue;

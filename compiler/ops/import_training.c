@@ -86,3 +86,32 @@ bool import_optimiser(OpContext *c) {
   }
   return true;
 }
+
+/* ---- Gradient ---- */
+/* The named variables and the values given for them, as the node of the graph wants them: all names, then all values. */
+bool import_gradient(OpContext *c) {
+  size_t n_xs, n_zs;
+  const Str *xs = op_strs(c, "xs", &n_xs), *zs = op_strs(c, "zs", &n_zs);
+  const size_t n = n_xs + n_zs;
+  if (n != c->n_in || c->n_out > n_xs) return op_fail(c, DIAG_E0305, "%zu inputs and %zu outputs for %zu variables", c->n_in, c->n_out, n);
+  Value **in = NEW_ARRAY(op_arena(c), Value *, 1 + 2 * n);
+  Type *types = NEW_ARRAY(op_arena(c), Type, n);
+  if (!(in[0] = op_named(c, op_str(c, "y", "")))) return false;
+  for (size_t k = 0; k < n; k++) {
+    const Value *named = in[1 + k] = op_named(c, k < n_xs ? xs[k] : zs[k - n_xs]);
+    const Value *given = in[1 + n + k] = op_in(c, k);
+    if (!named || !given) return false;
+    if (named->type.kind != TYPE_TENSOR || named->type.dtype != given->type.dtype || (k < n_xs && !dtype_is_float(named->type.dtype)))
+      return op_fail(c, DIAG_E0401, "input %zu and the variable that it is given for are no tensors of one type with a gradient", k);
+    bool same = named->type.rank == given->type.rank;
+    for (uint32_t i = 0; same && i < named->type.rank; i++) same = ir_require_eq(c->b.ir, named->type.dims[i], given->type.dims[i]);
+    if (!same) return op_fail(c, DIAG_E0402, "input %zu has shape %s, its variable %s", k, op_shape(c, k), build_shape_text(&c->b, in[1 + k]));
+    types[k] = given->type;
+  }
+  if (in[0]->type.kind != TYPE_TENSOR || !dtype_is_float(in[0]->type.dtype)) return op_fail(c, DIAG_E0401, "attribute 'y' names no tensor of floats");
+  GradientAttr *attr = NEW(op_arena(c), GradientAttr);
+  attr->n_xs = (uint32_t)n_xs;
+  const Node *node = graph_add_node(c->b.graph, OP_GRADIENT, in, 1 + 2 * n, types, n_xs, attr, c->b.place);
+  for (size_t k = 0; k < c->n_out; k++) c->out[k] = node->out[k];
+  return true;
+}

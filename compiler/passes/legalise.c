@@ -408,6 +408,11 @@ static bool legalise(Builder *b, const Node *n, Value **ret, void *user) {
   }
 }
 
+bool legalise_node(Builder *b, const Node *n, Value **ret) {
+  Legalise l = {false, false};
+  return legalise(b, n, ret, &l);
+}
+
 bool pass_legalise(Ir *ir, bool kernels, bool all) {
   Legalise l = {kernels, all};
   (void)pass_rewrite(ir, legalise, &l);

@@ -11,6 +11,10 @@ bool pass_legalise(Ir *ir, bool kernels, bool all);
 /* Softmax and normalisation that exporters leave as reductions and arithmetic become one node again. */
 bool pass_raise(Ir *ir);
 bool pass_recurrent(Ir *ir);
+/* A composite in terms of what pass_legalise leaves as nests. False: it is none. ret holds NULL after a diagnostic. */
+bool legalise_node(Builder *b, const Node *n, Value **ret);
+/* Gradient nodes become what computes them. */
+bool pass_gradient(Ir *ir);
 /* Nodes of constant operands become constants, by the reference evaluation, within a budget. */
 bool pass_fold(Ir *ir);
 /* Dead nodes go. (Views of views and copies are one after lowering: lower/virt.h.) */

@@ -91,7 +91,8 @@ static bool verify_after(Ir *ir, const char *name) {
 
 bool passes_run(Ir *ir, PassOptions opt) {
   const bool quantise = opt.optimise && opt.kernels && !opt.float_qdq;
-  const PassRow table[] = {{"simplify", pass_simplify, true},
+  const PassRow table[] = {{"gradient", pass_gradient, true},
+                           {"simplify", pass_simplify, true},
                            {"recurrent", pass_recurrent, true},
                            {"quantise", pass_quantise, quantise}, /* before weights fold into floats */
                            {"fold", pass_fold, opt.optimise},

@@ -1,0 +1,135 @@
+/* Gradients (ai.onnx.preview.training) by reverse-mode differentiation: what lies between the variables and the result is emitted again
+ * at the variables' given values, composites in terms of simple operators, and that tape is walked backwards. */
+#include "passes/gradient_rules.h"
+
+typedef struct Tape {
+  Builder *b;
+  Value **now;      /* by id of values that were there before: what stands for it on the tape */
+  uint32_t n_before;
+  size_t first;     /* the tape's first node in the graph */
+  bool *active;     /* by id: depends on a variable, and is a float */
+  Value **gradient; /* by id */
+  uint32_t n_values;
+} Tape;
+
+static Value *on_tape(const Tape *t, Value *v) { return v && v->id < t->n_before && t->now[v->id] ? t->now[v->id] : v; }
+
+/* ---- forward ---- */
+/* Nodes that y depends on, operands first; behind values with a replacement nothing is looked at. */
+static Node **ancestors(const Tape *t, Value *y, size_t *ret_n) {
+  Arena *a = t->b->ir->arena;
+  VEC(Node *) found = {0}, stack = {0};
+  uint8_t *state = NEW_ARRAY(a, uint8_t, t->n_before); /* by id of the first result: 1 open, 2 done */
+  if (y->def && !t->now[y->id]) vec_push(a, stack, y->def);
+  while (stack.n) {
+    Node *n = stack.data[stack.n - 1];
+    const uint32_t id = n->n_out ? n->out[0]->id : 0;
+    const size_t before = stack.n;
+    for (uint32_t k = 0; state[id] == 0 && k < n->n_in; k++) {
+      const Value *v = n->in[k];
+      if (v && v->def && !t->now[v->id] && v->def->n_out && state[v->def->out[0]->id] == 0) vec_push(a, stack, v->def);
+    }
+    if (state[id] == 0) state[id] = 1;
+    if (stack.n > before) continue;
+    stack.n--;
+    if (state[id] == 1) vec_push(a, found, n);
+    state[id] = 2;
+  }
+  *ret_n = found.n;
+  return found.data;
+}
+
+/* n on the tape: its operands replaced; in terms of simple operators where it is none. */
+static bool emit(Tape *t, const Node *n) {
+  Builder *b = t->b;
+  Arena *a = b->ir->arena;
+  bool changed = false;
+  Node copy = *n;
+  copy.in = NEW_ARRAY(a, Value *, n->n_in + 1);
+  for (uint32_t k = 0; k < n->n_in; k++) {
+    copy.in[k] = on_tape(t, n->in[k]);
+    changed = changed || copy.in[k] != n->in[k];
+  }
+  if (!changed) return true;
+  Value **made = NEW_ARRAY(a, Value *, n->n_out + 1);
+  if (n->op == OP_CONTRACT || !legalise_node(b, &copy, made)) {
+    Type *types = NEW_ARRAY(a, Type, n->n_out + 1);
+    for (uint32_t k = 0; k < n->n_out; k++) types[k] = n->out[k]->type;
+    made = graph_add_node(b->graph, n->op, copy.in, n->n_in, types, n->n_out, n->attr, n->src)->out;
+  }
+  for (uint32_t k = 0; k < n->n_out; k++) {
+    if (!made[k]) return false;
+    t->now[n->out[k]->id] = made[k];
+  }
+  return true;
+}
+
+/* ---- backward ---- */
+static bool hand_down(Tape *t, Node *n) {
+  Builder *b = t->b;
+  Value *dy = n->n_out && n->out[0]->id < t->n_values ? t->gradient[n->out[0]->id] : NULL;
+  bool any = false, *wanted = NEW_ARRAY(b->ir->arena, bool, n->n_in + 1);
+  Value **parts = NEW_ARRAY(b->ir->arena, Value *, n->n_in + 1);
+  for (uint32_t k = 0; k < n->n_in; k++) any |= wanted[k] = n->in[k] && t->active[n->in[k]->id];
+  if (!dy || !any) return true;
+  if (!gradient_rule(b, n, dy, wanted, parts)) return false;
+  for (uint32_t k = 0; k < n->n_in; k++) {
+    if (!wanted[k] || !parts[k]) continue;
+    Value **sum = &t->gradient[n->in[k]->id];
+    *sum = *sum ? build_fn2(b, SC_add, *sum, parts[k]) : parts[k];
+    if (!*sum) return false;
+  }
+  return true;
+}
+
+static void mark_active(Tape *t, const Node *n) {
+  bool any = false;
+  for (uint32_t k = 0; k < n->n_in; k++) any = any || (n->in[k] && t->active[n->in[k]->id]);
+  for (uint32_t k = 0; k < n->n_out; k++) t->active[n->out[k]->id] = any && n->out[k]->type.kind == TYPE_TENSOR && dtype_is_float(n->out[k]->type.dtype);
+}
+
+/* Each variable as a value of its own, since two may be given the same one. */
+static Value *variable(Builder *b, Value *given) {
+  const Type type = given->type;
+  return graph_add_node(b->graph, OP_RESHAPE, &given, 1, &type, 1, NULL, b->place)->out[0];
+}
+
+/* in: y, the named variables, the values given for them. */
+static bool differentiate(Builder *b, const Node *n, Value **ret) {
+  const uint32_t n_named = (n->n_in - 1) / 2, n_xs = ((const GradientAttr *)n->attr)->n_xs;
+  Arena *a = b->ir->arena;
+  Graph *g = b->graph;
+  Tape t = {.b = b, .n_before = b->ir->n_values, .now = NEW_ARRAY(a, Value *, b->ir->n_values), .first = g->nodes.n};
+  size_t n_nodes;
+  Value **x = NEW_ARRAY(a, Value *, n_named);
+  for (uint32_t k = 0; k < n_named; k++) t.now[n->in[1 + k]->id] = x[k] = variable(b, n->in[1 + n_named + k]);
+  Node **nodes = ancestors(&t, n->in[0], &n_nodes);
+  for (size_t i = 0; i < n_nodes; i++)
+    if (!emit(&t, nodes[i])) return false;
+  Value *y = on_tape(&t, n->in[0]);
+  const size_t end = g->nodes.n;
+  t.n_values = b->ir->n_values;
+  t.active = NEW_ARRAY(a, bool, t.n_values);
+  t.gradient = NEW_ARRAY(a, Value *, t.n_values);
+  for (uint32_t k = 0; k < n_xs; k++) t.active[x[k]->id] = true;
+  for (size_t i = t.first; i < end; i++)
+    if (i >= t.first + n_named) mark_active(&t, g->nodes.data[i]);
+  t.gradient[y->id] = build_expand(b, build_scalar_f(b, y->type.dtype, 1), y->type.rank, y->type.dims);
+  for (size_t i = end; i-- > t.first;)
+    if (!hand_down(&t, g->nodes.data[i])) return false;
+  for (uint32_t k = 0; k < n_xs; k++) ret[k] = t.gradient[x[k]->id] ? t.gradient[x[k]->id] : gradient_zeros(b, x[k]);
+  return true;
+}
+
+static bool rewrite(Builder *b, const Node *n, Value **ret, void *user) {
+  (void)user;
+  if (n->op != OP_GRADIENT) return false;
+  if (differentiate(b, n, ret)) return true;
+  for (uint32_t k = 0; k < n->n_out; k++) ret[k] = gradient_zeros(b, n->out[k]); /* reported */
+  return true;
+}
+
+bool pass_gradient(Ir *ir) {
+  (void)pass_rewrite(ir, rewrite, NULL);
+  return !diags_any(ir->diags);
+}
