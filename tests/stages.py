@@ -86,6 +86,7 @@ def hostile(binary, *options):
 CUDA_MODELS = ("{python} tests/models/run.py --castnet {plain} --target cuda --cc tests/cuda/emulated_nvcc --run-timeout 600 "
                "--must-pass tests/cuda/must_pass.txt")
 CUDA_CASES = "{python} tests/conformance/run.py --castnet {plain} --cases {cases} --target cuda --partial --cc tests/cuda/emulated_nvcc"
+CONTROL = "{python} tests/conformance/run.py --cases {control} --expected tests/control/expected_failures.txt"
 
 
 STAGES = [
@@ -120,6 +121,9 @@ STAGES = [
            for cc in ("gcc", "clang") for target in ("c99", "x86-64-v3")]),
     Stage("strings", "strings, labels, maps through generated code, against Python's",
           ["{python} tests/strings/run.py --castnet {plain} --sanitize"]),
+    Stage("control", "loops and branches in forms that the suite lacks, all calls of one compiled model each",
+          [f"{CONTROL} --castnet {{plain}}"],
+          [f"{CONTROL} --castnet {{plain}} --target {target}" for target in ("c99", "x86-64-v3")] + [f"{CONTROL} --castnet {{sanitize}} --sanitize"]),
     Stage("versions", "every version of every operator, where the suite has no case",
           ["{python} tests/conformance/run.py --castnet {plain} --cases {versions} --expected tests/versions/expected_failures.txt",
            "{python} tests/versions/coverage.py --versions {versions}"]),
@@ -190,6 +194,8 @@ class Workshop:
             return self.work
         if name == "cases":
             return self.data("cases", "tests/conformance/make_cases.py")
+        if name == "control":
+            return self.data("control", "tests/control/make_control_cases.py")
         if name == "versions":
             return self.data("versions", "tests/versions/make_version_cases.py", "--cases", self.value("cases"))
         if name in RANDOM_COUNTS:
