@@ -12,6 +12,7 @@
 #include "ops/find.h"
 #include "ops/fourier.h"
 #include "ops/linear_attention.h"
+#include "ops/maps.h"
 #include "ops/ngrams.h"
 #include "ops/order.h"
 #include "ops/random.h"

@@ -315,13 +315,25 @@ static void print_sequence(Frame *f, EmitCtx *c, StrBuf *b, const IoField *o) {
   sb_printf(b, " *)%s;\n", items.data);
 }
 
+/* The maps stand there likewise; their number is that of rows. */
+static void print_maps(Frame *f, EmitCtx *c, StrBuf *b, const IoField *o) {
+  StrBuf items = sb_new(f->arena);
+  print_place(&items, &c->buffers[o->buffer]);
+  sb_printf(b, "  out->%.*s.items = (const ", STR_ARG(o->name));
+  types_print(f, b, o->type.elem);
+  sb_printf(b, " *)%s;\n  out->%.*s.count = (size_t)(", items.data, STR_ARG(o->name));
+  dimc_print(b, f->program->tensors.data[o->tensor].dims[0], &(DimNames){.symbols = f->locals}, false);
+  sb_puts(b, ");\n");
+}
+
 /* What the library owns, once the steps are done. */
 static void print_results(Frame *f, EmitCtx *c, StrBuf *b) {
   for (size_t i = 0; i < f->n_out; i++) {
     const IoField *o = &f->out[i];
     if (!o->owned) continue;
     if (o->type.kind != TYPE_TENSOR) {
-      print_sequence(f, c, b, o);
+      if (o->type.kind == TYPE_SEQUENCE && o->type.elem->kind == TYPE_MAP) print_maps(f, c, b, o);
+      else print_sequence(f, c, b, o);
       continue;
     }
     sb_printf(b, "  out->%.*s%s = (const %s *)", STR_ARG(o->name), o->sized ? ".data" : "", dtype_rows[o->type.dtype].ctype);

@@ -98,8 +98,14 @@ bool type_same(const Type *a, const Type *b) {
   }
 }
 
+static Type map_outside(Arena *a, const MapType *m) {
+  const Type map = {.kind = TYPE_MAP, .dtype = m->value, .key = m->key};
+  return m->sequence ? (Type){.kind = TYPE_SEQUENCE, .elem = arena_dup(a, &map, sizeof map)} : map;
+}
+
 Type type_outside(Arena *a, const Type *t) {
   const SeqType *s = t->seq;
+  if (t->map) return map_outside(a, t->map);
   if (!s) return *t;
   Type *tensor = NEW(a, Type), *sequence = NEW(a, Type);
   *tensor = (Type){.kind = TYPE_TENSOR, .dtype = s->dtype, .rank = s->rank > 0 ? (uint32_t)s->rank : 0, .dims = s->dims};

@@ -31,6 +31,13 @@ typedef struct SeqType {
   const Dim *const *dims; /* [rank], NULL where they differ or are not known */
 } SeqType;
 
+/* A map, or a sequence of maps, is u64 [maps][3] there: the caller's struct of pointers to keys and to values, and how many there are, as
+ * runtime-lite/ops/maps.h has it. */
+typedef struct MapType {
+  bool sequence;
+  DType key, value;
+} MapType;
+
 typedef struct Type {
   TypeKind kind;
   DType dtype;             /* tensor: element; map: value */
@@ -39,6 +46,7 @@ typedef struct Type {
   const Dim *const *dims;  /* tensor: [rank] */
   const struct Type *elem; /* sequence, optional */
   const SeqType *seq;      /* tensor: the sequence or optional that it stands for, or NULL */
+  const MapType *map;      /* tensor: the map or sequence of maps, or NULL */
 } Type;
 
 /* Constant content of a tensor: elements little-endian and packed as ONNX packs them; `bytes` may be unaligned and lies

@@ -197,7 +197,7 @@ static void count_uses(Lower *l, const Graph *g) {
   for (size_t i = 0; i < g->outputs.n; i++) {
     Slot *s = &l->slots[g->outputs.data[i]->id];
     s->uses++;
-    if (s->output < 0 && !g->outputs.data[i]->type.seq) s->output = (int32_t)i;
+    if (s->output < 0 && !g->outputs.data[i]->type.seq && !g->outputs.data[i]->type.map) s->output = (int32_t)i;
   }
 }
 
@@ -225,6 +225,10 @@ static void lower_outputs(Lower *l, const Graph *g) {
     if (!virt) continue;
     if (v->type.seq) {
       lower_sequence_output(l, v, (uint32_t)i, name);
+      continue;
+    }
+    if (v->type.map) {
+      lower_map_output(l, v, (uint32_t)i, name);
       continue;
     }
     uint32_t t = virt_plain_tensor(l->p, virt, &v->type);

@@ -78,6 +78,8 @@ uint32_t lower_tensor(Lower *l, DType t, uint32_t rank, const Dim *const *dims, 
 /* lower_sequence.c: a graph input, and output i, that is a sequence or optional. */
 void lower_sequence_input(Lower *l, const Value *v, uint32_t index);
 void lower_sequence_output(Lower *l, const Value *v, uint32_t index, Str name);
+/* lower_map.c: the same of maps. */
+void lower_map_output(Lower *l, const Value *v, uint32_t index, Str name);
 bool lower_unsupported(Lower *l, const Node *n, const char *what);
 /* Fuses a pointwise result into the step that made one of its operands; true if done. */
 bool lower_try_epilogue(Lower *l, const Node *n, const Virt *const *operands);

@@ -11,13 +11,13 @@ enum {
   UINT = T(u8) | T(u16) | T(u32) | T(u64),
   FLOAT = T(f16) | T(bf16) | T(f32) | T(f64),
   TENSORS = (1u << DT_COUNT) - 1, /* of any type */
-  SEQUENCES = 1u << 29, OPTIONALS = 1u << 30, /* of tensors of any type */
+  MAPS = 1u << 28, SEQUENCES = 1u << 29, OPTIONALS = 1u << 30, /* of tensors of any type */
   F8 = T(f8e4m3fn) | T(f8e4m3fnuz) | T(f8e5m2) | T(f8e5m2fnuz) | T(f8e8m0)
 };
 static const TypeSet type_sets[] = {
     {"float", FLOAT}, {"sint", SINT}, {"uint", UINT}, {"int", SINT | UINT}, {"num", FLOAT | SINT | UINT}, {"f8", F8},
     {"int4", T(u4) | T(s4) | T(u2) | T(s2)}, {"bool", T(b1)}, {"complex", T(c64) | T(c128)}, {"all", TENSORS},
-    {"seq", SEQUENCES}, {"opt", OPTIONALS},
+    {"seq", SEQUENCES}, {"opt", OPTIONALS}, {"map", MAPS},
 };
 
 static Str next_word(Str *s, const char *stops) {
@@ -51,10 +51,13 @@ static uint32_t variable_set(const char *types, Str variable) {
 /* Sequences and optionals are no tensors, but where a row says so. */
 static bool check_kind(OpContext *c, size_t k, uint32_t set) {
   const SeqType *s = c->in[k]->type.seq;
+  const MapType *m = c->in[k]->type.map;
+  if (m && (set & MAPS)) return true;
+  if (m) return op_fail(c, DIAG_E0401, "input %zu is %s, which %s does not take there", k, m->sequence ? "a sequence of maps" : "a map", c->row->type);
   if (s && (set & (s->form == SEQ_SEQUENCE ? SEQUENCES : OPTIONALS))) return true;
   if (s) return op_fail(c, DIAG_E0401, "input %zu is %s, which %s does not take there", k, s->form == SEQ_SEQUENCE ? "a sequence" : "an optional", c->row->type);
   if (set & TENSORS) return true;
-  return op_fail(c, DIAG_E0401, "input %zu is a tensor, not %s", k, set & SEQUENCES ? "a sequence" : "an optional");
+  return op_fail(c, DIAG_E0401, "input %zu is a tensor, not %s", k, set & MAPS ? "a map" : set & SEQUENCES ? "a sequence" : "an optional");
 }
 
 typedef struct Slot { /* one word of a signature */
@@ -99,7 +102,7 @@ static bool check_types(OpContext *c, const Slot *slots, size_t n_slots) {
     const uint32_t set = variable_set(c->row->types, s->variable);
     const bool kind_ok = check_kind(c, k, set);
     ok = ok && kind_ok;
-    if (!kind_ok || c->in[k]->type.seq) continue;
+    if (!kind_ok || c->in[k]->type.seq || c->in[k]->type.map) continue;
     DType t = c->in[k]->type.dtype;
     if (!(set >> t & 1)) ok = op_fail(c, DIAG_E0401, "input %zu has element type %s, which %s does not take", k, dtype_name(t), c->row->type);
     if (s->variable.ptr[0] >= 'a' && s->variable.ptr[0] <= 'z') continue;

@@ -85,11 +85,18 @@ static bool kind_fits(const OnnxType **t, const SeqType *s) {
   return *t && (*t)->kind == ONNX_TYPE_TENSOR;
 }
 
+static bool map_fits(const OnnxType *t, const MapType *m) {
+  if (m->sequence) t = t->kind == ONNX_TYPE_SEQUENCE ? t->elem : NULL;
+  if (!t || t->kind != ONNX_TYPE_MAP || dtype_from_onnx(t->key_type) != m->key) return false;
+  return !t->elem || (t->elem->kind == ONNX_TYPE_TENSOR && dtype_from_onnx(t->elem->elem_type) == m->value);
+}
+
 /* A declared element type that contradicts what the nodes make: the reader of the model would get other data than promised. */
 static bool output_type_fits(Importer *im, const OnnxValueInfo *declared, const Value *v) {
   const OnnxType *t = declared->type;
   const SeqType *s = v->type.seq;
   const DType dtype = s ? s->dtype : v->type.dtype;
+  if (t && v->type.map) return map_fits(t, v->type.map) || file_error(im, DIAG_E0204, "graph output", declared->name, "is another map than declared");
   if (!t || (t->kind != ONNX_TYPE_TENSOR && t->kind != ONNX_TYPE_SEQUENCE && t->kind != ONNX_TYPE_OPTIONAL)) return true;
   if (!kind_fits(&t, s)) return file_error(im, DIAG_E0204, "graph output", declared->name, "is of another kind (tensor, sequence, optional) than declared");
   if (t->elem_type == 0 || dtype_from_onnx(t->elem_type) == dtype) return true;

@@ -259,8 +259,40 @@ def one_hot():
             {"y": (x[..., None] == np.array(cats)).astype(np.float32), "z": np.array([[0, 1], [1, 0], [0, 1]], dtype=np.float32)})
 
 
+# ---- maps ----
+@case
+def zip_map():
+    x = np.array([[0.25, 0.5, -1], [3, 4, np.inf]], dtype=np.float32)
+    names = ["a", "grün", ""]
+    return ([ml("ZipMap", "x", "strings", classlabels_strings=names), ml("ZipMap", "x", "ints", classlabels_int64s=[7, -1, 1 << 40]), ml("ZipMap", "row", "one", classlabels_strings=names),
+             node("Identity", "x", "scores")],
+            {"x": x, "row": x[1]},
+            {"strings": [dict(zip(names, r)) for r in x], "ints": [dict(zip([7, -1, 1 << 40], r)) for r in x], "one": [dict(zip(names, x[1]))], "scores": x})
+
+
+@case
+def zip_map_of_none():
+    return [ml("ZipMap", "x", "y", classlabels_int64s=[1, 2])], {"x": np.zeros((0, 2), dtype=np.float32)}, {"y": []}
+
+
 # ---- the runner ----
+def sequence_of_maps(name, maps):
+    s = onnx.SequenceProto(name=name, elem_type=onnx.SequenceProto.MAP)
+    for m in maps:
+        made = s.map_values.add(key_type=map_key(maps))
+        (made.string_keys if made.key_type == TensorProto.STRING else made.keys).extend([k.encode() if isinstance(k, str) else k for k in m])
+        made.values.CopyFrom(onnx.SequenceProto(elem_type=onnx.SequenceProto.TENSOR))
+        made.values.tensor_values.extend([numpy_helper.from_array(np.array(v, dtype=np.float32)) for v in m.values()])
+    return s
+
+
+def map_key(maps):
+    return TensorProto.STRING if maps and isinstance(next(iter(maps[0])), str) else TensorProto.INT64
+
+
 def tensor(name, value):
+    if isinstance(value, list):
+        return sequence_of_maps(name, value)
     if value.dtype != object:
         return numpy_helper.from_array(value, name)
     made = TensorProto(name=name, data_type=TensorProto.STRING, dims=value.shape)
@@ -277,10 +309,17 @@ def info(name, value, symbols):
     return helper.make_tensor_value_info(name, element_type(value), dims)
 
 
+def output_info(name, value):
+    if not isinstance(value, list):
+        return helper.make_tensor_value_info(name, element_type(value), None)
+    scores = helper.make_tensor_type_proto(TensorProto.FLOAT, [])
+    return helper.make_value_info(name, helper.make_sequence_type_proto(helper.make_map_type_proto(map_key(value), scores)))
+
+
 def write(folder, nodes, inputs, outputs, constants=None, symbols=False):
     """The model and its data set, laid out as ONNX lays out tests."""
     graph = helper.make_graph(nodes, "strings", [info(n, v, symbols) for n, v in inputs.items()],
-                              [helper.make_tensor_value_info(n, element_type(v), None) for n, v in outputs.items()],
+                              [output_info(n, v) for n, v in outputs.items()],
                               [tensor(n, v) for n, v in (constants or {}).items()])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21), helper.make_opsetid("ai.onnx.ml", 4)])
     data = folder / "test_data_set_0"
