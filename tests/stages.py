@@ -44,7 +44,7 @@ class Stage:
     What a command names is prepared before it runs."""
     name: str
     what: str
-    quick: list
+    quick: list  # empty: the full form only
     full: list = dataclasses.field(default_factory=list)  # in the full form instead of `quick`; empty: the same
 
 
@@ -133,6 +133,8 @@ STAGES = [
                                                                                     ("clang", "--check=--no-fuse --check=--no-reuse"))]),
     Stage("gradient", "gradients against differences of the reference evaluation",
           ["{python} tests/gradient/run.py --castnet {plain}"]),
+    Stage("estimators", "ai.onnx.ml: estimators of scikit-learn, XGBoost, LightGBM against the libraries (full form only)", [],
+          ["{python} tests/conformance/run.py --castnet {plain} --cases {estimators} --expected tests/ml/expected_failures.txt"]),
     Stage("models", "real models with recorded outputs",
           ["{python} tests/models/run.py --castnet {plain} --results {work}/models.json"],
           [f"{{python}} tests/models/run.py --castnet {{plain}} --cc {cc}" for cc in ("gcc", "clang")]),
@@ -198,6 +200,8 @@ class Workshop:
             return self.data("control", "tests/control/make_control_cases.py")
         if name == "versions":
             return self.data("versions", "tests/versions/make_version_cases.py", "--cases", self.value("cases"))
+        if name == "estimators":
+            return self.estimators()
         if name in RANDOM_COUNTS:
             return self.data(name, "tests/random/make_random.py", "--count", str(RANDOM_COUNTS[name]))
         if name == "corpus":
@@ -210,7 +214,17 @@ class Workshop:
         build, _, program = name.partition(":")
         return self.program(build, program or "castnet")
 
-    def data(self, name, script, *arguments):
+    def estimators(self):
+        """Made in a Python environment of its own: the libraries are large, and only this wants them."""
+        venv = self.work / "ml-venv"
+        stamp, wanted = venv / "installed", (ROOT / "tests/ml/requirements.txt").read_text()
+        if not stamp.exists() or stamp.read_text() != wanted:
+            self.tool([sys.executable, "-m", "venv", "--clear", venv])
+            self.tool([venv / "bin/pip", "install", "--quiet", "-r", "tests/requirements.txt", "-r", "tests/ml/requirements.txt"])
+            stamp.write_text(wanted)
+        return self.data("estimators", "tests/ml/make_estimators.py", python=venv / "bin/python")
+
+    def data(self, name, script, *arguments, python=sys.executable):
         """A folder made by a script; made again only when the scripts beside it or the package versions change."""
         folder = self.work / name
         sources = [*sorted((ROOT / script).parent.rglob("*.py")), ROOT / "tests/requirements.txt"]
@@ -219,7 +233,7 @@ class Workshop:
         if not made.exists() or made.read_text() != stamp:
             print(f"making {folder.relative_to(ROOT)}", flush=True)
             shutil.rmtree(folder, ignore_errors=True)
-            self.tool([sys.executable, script, "-o", folder, *arguments])
+            self.tool([python, script, "-o", folder, *arguments])
             made.write_text(stamp)
         return folder
 
@@ -284,7 +298,7 @@ def run_stage(stage, full, workshop):
     logs.mkdir(exist_ok=True)
     with (logs / f"{stage.name}.log").open("w") as log:
         rows = [run_command(t, workshop, log) for t in (full and stage.full or stage.quick)]
-    passed, failed, skipped = (sum(column) for column in zip(*rows))
+    passed, failed, skipped = (sum(column) for column in zip((0, 0, 0), *rows))
     seconds = time.monotonic() - begin
     print(f"   {passed} passed, {failed} failed, {skipped} skipped, {seconds:.0f} s", flush=True)
     return [stage.name, passed, failed, skipped, f"{seconds:.0f}", "" if not failed else f"tests/run {stage.name}"]

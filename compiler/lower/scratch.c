@@ -28,7 +28,8 @@ static int64_t lanes(const Target *t) { return t->vector_bits / 32; }
 
 const Dim *scratch_pack(DimCtx *c, const Target *t, const Dim *k, const Dim *n, bool rows) {
   const TargetTile *tile = target_tile(t, "gemm_f32");
-  return dim_mulc(c, dim_mul(c, k, round_up(c, n, rows ? tile->mr : tile->nr)), F32);
+  const Dim *bytes = dim_mulc(c, dim_mul(c, k, round_up(c, n, rows ? tile->mr : tile->nr)), F32);
+  return dim_is(bytes, 0) ? dim_const(c, F32) : bytes; /* nothing to pack is no reason for the step to have no scratch to name */
 }
 
 const Dim *scratch_conv(DimCtx *c, const Target *t, const WindowDims *w, const Dim *depth) {
