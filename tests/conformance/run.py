@@ -32,6 +32,15 @@ CHUNK = 24  # cases a batch call: enough to share the start of processes, few en
 HEAD = "# Cases that castnet refuses so far, each with the codes and operators it names. May only shrink.\n"
 
 
+DECODER = Path(__file__).resolve().parent / "decode_image.c"
+DECODER_FLAGS = "-Wl,--no-as-needed -ljpeg -lpng -ltiff -lwebp -lopenjp2"
+
+
+def needs_decoder(case):
+    """Its code calls a function of the user's: decode_image.c, over libraries of this machine."""
+    return "ImageDecoder" in case["ops"]
+
+
 class Suite:
     """The options of a run and what follows from them."""
 
@@ -56,13 +65,16 @@ class Suite:
         command = [self.castnet, "check", self.model(case), "--rtol", case["rtol"], "--atol", case["atol"], *self.common]
         for output in self.random.get(case["id"], []):
             command += ["--random", output]
+        if needs_decoder(case):
+            command += ["--source", DECODER, "--cflags", f"{self.options.cflags or ''} {DECODER_FLAGS}".strip()]
         outcome = harness.run(command, self.options.timeout, env=self.env)
         records = harness.json_lines(outcome.out)
         return harness.classify_outcome(outcome, records[-1] if records else None)
 
     def check_chunk(self, chunk):
         """[(class, reason)] of some cases; what a batch call leaves without an answer is asked again alone."""
-        records = self.batch(chunk) if self.batches else {}
+        together = [case for case in chunk if not needs_decoder(case)]
+        records = self.batch(together) if self.batches and together else {}
         results = []
         for case in chunk:
             record = records.get(self.model(case))
@@ -107,6 +119,8 @@ def select_cases(options):
         case["id"] = f"{case['kind']}/{case['name']}"
         if case["id"] in doubtful:
             case["atol"] = float(doubtful[case["id"]].split("\t")[0])
+    if options.runner:  # of another machine, whose libraries are not at hand
+        cases = [case for case in cases if not needs_decoder(case)]
     if options.filter:
         patterns = [p for text in options.filter for p in text.split(",")]
         return [c for c in cases if any(fnmatch.fnmatch(c[key], p) for key in ("id", "name") for p in patterns)]
