@@ -23,11 +23,26 @@ bool build_seq_type(Builder *b, SeqType s, const Dim *lines, Type *ret) {
   return true;
 }
 
-/* A declared item without dimensions says little: exporters write it where they mean any tensor. */
+static SeqType of_any_size(Builder *b, SeqType s, SeqForm form) {
+  s.form = form;
+  s.guess = true;
+  s.dims = NEW_ARRAY(b->ir->arena, const Dim *, s.rank > 0 ? (size_t)s.rank : 0);
+  return s;
+}
+
+/* Nothing is in it, or nothing is said of what is. A declared item without dimensions says little, either: exporters write it where
+ * they mean any tensor. */
+static bool says_little(const SeqType *s) { return s->rank == SEQ_RANK_UNKNOWN || s->rank == 0; }
+
 SeqType build_seq_join(Builder *b, SeqType x, SeqType y) {
-  if (x.rank == SEQ_RANK_UNKNOWN || x.rank == 0) return y.rank == SEQ_RANK_UNKNOWN ? x : (SeqType){x.form, x.dtype, y.rank, y.dims};
-  if (y.rank == SEQ_RANK_UNKNOWN || y.rank == 0) return x;
-  if (x.rank != y.rank || x.rank < 0) return (SeqType){x.form, x.dtype, SEQ_RANK_MIXED, NULL};
+  if (x.rank != y.rank && (says_little(&x) || says_little(&y))) {
+    const SeqType *little = x.rank == SEQ_RANK_UNKNOWN || (x.rank == 0 && y.rank != SEQ_RANK_UNKNOWN) ? &x : &y, *other = little == &x ? &y : &x;
+    if (little->guess || little->rank == 0) return of_any_size(b, *other, x.form);
+    return (SeqType){x.form, x.dtype, other->rank, other->dims, other->guess};
+  }
+  if (x.rank != y.rank) return (SeqType){x.form, x.dtype, SEQ_RANK_MIXED, NULL, false};
+  x.guess = x.guess || y.guess;
+  if (x.rank <= 0) return x;
   const Dim **dims = NEW_ARRAY(b->ir->arena, const Dim *, (size_t)x.rank);
   for (int32_t i = 0; i < x.rank; i++) dims[i] = x.dims[i] == y.dims[i] ? x.dims[i] : NULL;
   x.dims = dims;
@@ -35,7 +50,7 @@ SeqType build_seq_join(Builder *b, SeqType x, SeqType y) {
 }
 
 static bool same_seq(const SeqType *x, const SeqType *y) {
-  if (x->form != y->form || x->rank != y->rank) return false;
+  if (x->form != y->form || x->rank != y->rank || x->guess != y->guess) return false;
   for (int32_t i = 0; i < x->rank; i++)
     if (x->dims[i] != y->dims[i]) return false;
   return true;
@@ -57,4 +72,4 @@ bool build_seq_merge(Builder *b, const Type *x, const Type *y, const SeqType **r
   return true;
 }
 
-SeqType build_seq_of(const Type *t) { return (SeqType){SEQ_SEQUENCE, t->dtype, (int32_t)t->rank, t->dims}; }
+SeqType build_seq_of(const Type *t) { return (SeqType){SEQ_SEQUENCE, t->dtype, (int32_t)t->rank, t->dims, false}; }

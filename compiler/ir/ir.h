@@ -27,8 +27,9 @@ enum { SEQ_RANK_UNKNOWN = -1, SEQ_RANK_MIXED = -2, SEQ_LINE = 64 };
 typedef struct SeqType {
   SeqForm form;
   DType dtype;            /* of the tensors */
-  int32_t rank;           /* of the tensors, where nothing else is said: checked when one is taken out */
+  int32_t rank;           /* of the tensors: checked when one is taken out */
   const Dim *const *dims; /* [rank], NULL where they differ or are not known */
+  bool guess;             /* some of the tensors may have another rank: nothing was declared */
 } SeqType;
 
 /* A map, or a sequence of maps, is u64 [maps][3] there: the caller's struct of pointers to keys and to values, and how many there are, as

@@ -91,15 +91,16 @@ static const OnnxType *declared_output(const OpContext *c) { return map_get(&c->
 
 /* The shape `t` that the model declares for what is taken out, where the rank of what is in a sequence is not known. */
 static bool declared_item(OpContext *c, const OnnxType *t, SeqType *s) {
-  if (s->rank >= 0) return true;
+  if (s->rank >= 0 && !s->guess) return true;
   if (!t || t->kind != ONNX_TYPE_TENSOR || !t->has_shape || t->n_dims > MAX_RANK) {
+    if (s->rank >= 0) return true;
     if (s->rank == SEQ_RANK_MIXED) return op_unsupported(c, "a sequence of tensors of several ranks: the model must declare the shape of the one taken out");
     return op_unsupported(c, "nothing says which rank the tensors of the sequence have: the model must declare the shape of the one taken out");
   }
   const Dim **dims = NEW_ARRAY(op_arena(c), const Dim *, t->n_dims);
   for (size_t i = 0; i < t->n_dims; i++)
     if (t->dims[i].kind == ONNX_DIM_VALUE && t->dims[i].value >= 0) dims[i] = bd_const(&c->b, t->dims[i].value);
-  *s = (SeqType){s->form, s->dtype, (int32_t)t->n_dims, dims};
+  *s = (SeqType){s->form, s->dtype, (int32_t)t->n_dims, dims, false};
   return true;
 }
 
@@ -142,7 +143,7 @@ Value *sequence_take(OpContext *c, Value *seq, Value *place, const OnnxType *dec
 
 /* ---- sequences ---- */
 Value *sequence_none(OpContext *c, DType t) {
-  return holds(c, t) ? construct(c, (SeqType){SEQ_SEQUENCE, t, SEQ_RANK_UNKNOWN, NULL}, NULL, 0, false) : NULL;
+  return holds(c, t) ? construct(c, (SeqType){SEQ_SEQUENCE, t, SEQ_RANK_UNKNOWN, NULL, false}, NULL, 0, false) : NULL;
 }
 
 bool import_sequence_empty(OpContext *c) {
@@ -271,7 +272,7 @@ bool import_split_to_sequence(OpContext *c) {
   const int64_t *sizes = split_sizes(c, size, &parts);
   if (said != c->b.ir->diags->list.n || (!sizes && (n = split_count(c, size)) == NULL)) return false;
   if (sizes) n = bd_const(&c->b, (int64_t)parts);
-  SeqType s = {SEQ_SEQUENCE, x->type.dtype, (int32_t)(rank - drop), dims};
+  SeqType s = {SEQ_SEQUENCE, x->type.dtype, (int32_t)(rank - drop), dims, false};
   for (uint32_t i = 0; i < rank; i++)
     if (!drop || i != axis) dims[drop && i > axis ? i - 1 : i] = i == axis ? (op_in(c, 1) ? NULL : d->one) : op_dim(c, 0, i);
   /* each part rounds up to a line at most */
@@ -292,6 +293,17 @@ static bool concat_items(OpContext *c, const SeqItems *items, uint32_t axis, boo
   return op_give(c, 0, build_concat(&c->b, parts, items->n, axis));
 }
 
+/* What is joined, where the model declares the result. */
+static bool declared_parts(OpContext *c, bool fresh, SeqType *s) {
+  const int32_t before = s->rank;
+  const bool guess = s->guess;
+  if (!declared_item(c, declared_output(c), s)) return false;
+  if (s->guess == guess && s->rank == before) return true; /* nothing is declared */
+  s->rank -= fresh;
+  s->dims = NEW_ARRAY(op_arena(c), const Dim *, MAX_RANK);
+  return true;
+}
+
 bool import_concat_from_sequence(OpContext *c) {
   SeqType s = *seq_in(c, 0);
   const SeqItems *items = op_in(c, 0)->items;
@@ -299,8 +311,7 @@ bool import_concat_from_sequence(OpContext *c) {
   uint32_t axis;
   if (fresh != 0 && fresh != 1) return op_fail(c, DIAG_E0304, "attribute 'new_axis' is %lld", (long long)fresh);
   if (items && items->n && s.rank == SEQ_RANK_MIXED) return op_fail(c, DIAG_E0402, "tensors of several ranks");
-  if (s.rank < 0 && !declared_item(c, declared_output(c), &s)) return false;
-  else if (seq_in(c, 0)->rank < 0 && fresh) s.rank--, s.dims = NEW_ARRAY(op_arena(c), const Dim *, MAX_RANK); /* that of the result was declared */
+  if ((s.rank < 0 || s.guess) && !declared_parts(c, fresh != 0, &s)) return false;
   const uint32_t rank = (uint32_t)s.rank + (fresh ? 1 : 0);
   if (s.rank < 0 || rank < 1 || rank > MAX_RANK) return op_fail(c, DIAG_E0402, "tensors of rank %d", s.rank);
   if (!op_axis(c, op_int(c, "axis", 0), rank, &axis)) return false;

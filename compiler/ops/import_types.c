@@ -156,7 +156,7 @@ static bool import_tensor_type(Importer *im, const OnnxType *t, Str name, Type *
 bool import_seq_type(Importer *im, const OnnxType *t, Str name, SeqType *ret) {
   const bool optional = t->kind == ONNX_TYPE_OPTIONAL;
   const OnnxType *e = t->elem;
-  *ret = (SeqType){.form = optional ? SEQ_OPTIONAL : SEQ_SEQUENCE, .rank = SEQ_RANK_UNKNOWN};
+  *ret = (SeqType){.form = optional ? SEQ_OPTIONAL : SEQ_SEQUENCE, .rank = SEQ_RANK_UNKNOWN, .guess = true};
   if (optional && e && e->kind == ONNX_TYPE_SEQUENCE) {
     ret->form = SEQ_OPTIONAL_SEQUENCE;
     e = e->elem;
@@ -173,6 +173,7 @@ bool import_seq_type(Importer *im, const OnnxType *t, Str name, SeqType *ret) {
     if (e->dims[i].kind == ONNX_DIM_VALUE && e->dims[i].value >= 0) dims[i] = dim_const(im->ir->dims, e->dims[i].value);
   ret->rank = (int32_t)e->n_dims;
   ret->dims = dims;
+  ret->guess = false;
   return true;
 }
 
