@@ -24,7 +24,7 @@ import onnx  # noqa: E402
 from google.protobuf.message import DecodeError  # noqa: E402
 from onnx import numpy_helper  # noqa: E402
 
-GROUPS = ("foreign", "external", "structure", "sizes", "functions", "operators", "names", "quirks")
+GROUPS = ("foreign", "external", "structure", "sizes", "functions", "operators", "sequences", "names", "quirks")
 N_BASES, N_CUTS, N_MUTANTS, N_BENT = 40, 8, 20, 15  # models, and files made of each
 
 
