@@ -14,6 +14,7 @@
 #include "ops/linear_attention.h"
 #include "ops/maps.h"
 #include "ops/ngrams.h"
+#include "ops/number_text.h"
 #include "ops/order.h"
 #include "ops/random.h"
 #include "ops/regions.h"

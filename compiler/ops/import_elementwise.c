@@ -204,6 +204,11 @@ static bool cast_saturates(const OpContext *c, DType to) {
   return !(dtype_is_int(to) && dtype_rows[to].bits < 8) && op_int(c, "saturate", 1) != 0;
 }
 
+static bool is_text_cast(DType from, DType to) {
+  const bool both = from == DT_str && to == DT_str;
+  return both || (from == DT_str && cast_exists(DT_f32, to)) || (to == DT_str && cast_exists(from, DT_f32));
+}
+
 bool import_cast(OpContext *c) {
   DType to = DT_NONE;
   if (c->version < 6) { /* by name: "FLOAT", "INT64" ... as TensorProto.DataType spells them */
@@ -216,6 +221,7 @@ bool import_cast(OpContext *c) {
     to = dtype_from_onnx(op_int(c, "to", 0));
   }
   if (to == DT_NONE) return op_fail(c, DIAG_E0304, "attribute \"to\" names no element type");
+  if (is_text_cast(op_dtype(c, 0), to)) return give(c, op_cast_text(c, c->in[0], to));
   if (!cast_exists(op_dtype(c, 0), to)) return op_unsupported(c, "a cast from %s to %s", dtype_name(op_dtype(c, 0)), dtype_name(to));
   if (to == DT_f8e8m0 && op_has_attr(c, "round_mode") && !str_is(op_str(c, "round_mode", "up"), "up")) return op_unsupported(c, "round_mode other than up");
   return give(c, build_cast(&c->b, c->in[0], to, cast_saturates(c, to)));
@@ -223,6 +229,7 @@ bool import_cast(OpContext *c) {
 
 bool import_cast_like(OpContext *c) {
   DType to = op_dtype(c, 1);
+  if (is_text_cast(op_dtype(c, 0), to)) return give(c, op_cast_text(c, c->in[0], to));
   if (!cast_exists(op_dtype(c, 0), to)) return op_unsupported(c, "a cast from %s to %s", dtype_name(op_dtype(c, 0)), dtype_name(to));
   return give(c, build_cast(&c->b, c->in[0], to, cast_saturates(c, to)));
 }

@@ -89,3 +89,32 @@ bool import_regex_full_match(OpContext *c) {
   const Type type = type_tensor(b->ir, DT_b1, c->in[0]->type.rank, c->in[0]->type.dims);
   return op_routine(c, "cn_op_regex", in, 2, NULL, 0, bd_const(b, 14 * (int64_t)n), &type, 1, c->out);
 }
+
+/* ---- Cast ---- */
+/* Precision and least normal exponent of the types of real numbers. */
+static void text_format(DType t, int64_t *precision, int64_t *least) {
+  static const struct { DType t; int precision, least; } formats[] = {
+      {DT_f32, 24, -126}, {DT_f16, 11, -14}, {DT_bf16, 8, -126}, {DT_f8e4m3fn, 4, -6}, {DT_f8e4m3fnuz, 4, -7}, {DT_f8e5m2, 3, -14}, {DT_f8e5m2fnuz, 3, -15},
+      {DT_f8e8m0, 1, -127}, {DT_f4e2m1, 2, 0}};
+  *precision = 53;
+  *least = -1022;
+  for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+    if (formats[i].t == t) *precision = formats[i].precision, *least = formats[i].least;
+}
+
+Value *op_cast_text(OpContext *c, Value *x, DType to) {
+  Builder *b = &c->b;
+  const DType from = x->type.dtype;
+  const DTypeKind kind = dtype_rows[to == DT_str ? from : to].kind;
+  ExternAttrValue attrs[] = {int_value("precision", 0), int_value("least", 0)};
+  const DType wide = kind == KIND_S ? DT_s64 : kind == KIND_U || (to == DT_str && kind == KIND_B) ? DT_u64 : to == DT_f32 ? DT_f32 : DT_f64;
+  const Type type = type_tensor(b->ir, to == DT_str ? DT_str : wide, x->type.rank, x->type.dims);
+  Value *y;
+  if (from == to) return x;
+  text_format(from, &attrs[0].i, &attrs[1].i);
+  if (to == DT_str) {
+    x = build_cast(b, x, wide, true);
+    return x && routine(c, "cn_op_to_text", true, attrs, 2, &x, 1, &type, 1, &y) ? y : NULL;
+  }
+  return routine(c, "cn_op_from_text", false, NULL, 0, &x, 1, &type, 1, &y) ? build_cast(b, y, to, true) : NULL;
+}

@@ -40,6 +40,8 @@ Value *op_scalar_like(OpContext *c, const Value *v, double x);
 Value *op_vector(OpContext *c, DType t, size_t n, const void *host);
 /* Elements of a vector at places `index` (s64, any shape), checked. */
 Value *op_take(OpContext *c, Value *vector, Value *index);
+/* x cast to or from strings. */
+Value *op_cast_text(OpContext *c, Value *x, DType to);
 /* A vector with elements `updates` at places `index` (wrapped once if negative, checked). */
 Value *op_scatter_vector(OpContext *c, Value *v, Value *updates, Value *index);
 /* Axes that only data decides, as s64 [rank]: 1 where the vector of *ret_n axes names one, else 0. */

@@ -214,6 +214,56 @@ def tfidf():
     return nodes, {"x": x, "s": names[x]}, outputs
 
 
+# ---- numbers as text ----
+def number_text(v):
+    if isinstance(v, np.floating) and np.isfinite(v) and (v == 0 or 1e-4 <= abs(float(v)) < 1e16):
+        return np.format_float_positional(v, unique=True, trim="0")
+    text = np.format_float_scientific(v, unique=True, trim="-", exp_digits=2) if isinstance(v, np.floating) else str(v)
+    return {"inf": "INF", "-inf": "-INF", "nan": "NaN"}.get(text, text)
+
+
+def to_text(a):
+    return strings(*[number_text(v) for v in a.reshape(-1)], shape=a.shape)
+
+
+@case
+def numbers_to_text():
+    rng = np.random.default_rng(2)
+    bits = rng.integers(0, 1 << 63, 4000, dtype=np.uint64) * 2 + rng.integers(0, 2, 4000, dtype=np.uint64)
+    powers = np.array([1 << k for k in range(64)], dtype=np.uint64)
+    doubles = np.concatenate([bits.view(np.float64), 2.0 ** np.arange(-1074, 1024, 7), 10.0 ** np.arange(-320, 308), [0.0, -0.0, np.inf, -np.inf, 0.1, 1 / 3, 1e16, 1e-4, 9e-5, 5e-324]])
+    doubles = np.where(np.isnan(doubles), 1.5, doubles)
+    singles = np.concatenate([bits.view(np.float32), np.float32(2.0) ** np.arange(-149, 128, dtype=np.float32), np.array([np.inf, 16777216, 1e-45, 0.3], dtype=np.float32)])
+    singles = np.where(np.isnan(singles), np.float32(2.5), singles)
+    halves = np.arange(0, 0x7c01, 7, dtype=np.uint16).view(np.float16)
+    ints = np.concatenate([powers.view(np.int64), -powers.view(np.int64), [0, 1 << 62]])
+    inputs = {"d": doubles, "f": singles, "h": halves, "i": ints, "u": powers, "b": np.array([-128, 127, 0], dtype=np.int8), "n": np.array([np.nan], dtype=np.float32)}
+    nodes = [node("Cast", k, f"t{k}", to=TensorProto.STRING) for k in inputs]
+    back = [node("Cast", f"t{k}", f"r{k}", to=helper.np_dtype_to_tensor_dtype(v.dtype)) for k, v in inputs.items()]
+    outputs = {f"t{k}": to_text(v) for k, v in inputs.items()} | {f"r{k}": v for k, v in inputs.items()}
+    return nodes + back, inputs, outputs
+
+
+@case
+def numbers_from_text():
+    texts = ["1", " -2.5 ", "+.5", "3.", "1e5", "1E-5", "inF", "+INF", "-inf", "nan", "00012", "1e400", "-1e400", "1e-400", "1" * 1000 + "e-999", "0." + "0" * 500 + "1e500",
+             "9007199254740993", "9007199254740992.99999999999", "9007199254740993." + "0" * 900 + "1", "2.2250738585072011e-308", "4.9e-324", "2.4703282292062327208e-324",
+             "2.470328229206232721e-324", "1.7976931348623157e308", "1.7976931348623159e308", "16777217", "16777217.0000001", "3.4028235e38", "3.4028236e38", "1e-45", "7e-46", "0", "-0",
+             "123456789012345678901234567890", "\t42\n"]
+    x = strings(*texts)
+    doubles = np.array([float(t) for t in texts])
+    with np.errstate(over="ignore"):
+        singles = doubles.astype(np.float32)
+    singles[texts.index("16777217.0000001")] = 16777218  # f64 and then f32 would round twice
+    ints = strings("9223372036854775807", "-9223372036854775808", "100.5", "-1.9", "1e3", "99999999999999999999", "-1e300", "nan", " 7 ")
+    return ([node("Cast", "x", "d", to=TensorProto.DOUBLE), node("Cast", "x", "f", to=TensorProto.FLOAT), node("Cast", "i", "j", to=TensorProto.INT64),
+             node("Cast", "u", "v", to=TensorProto.UINT64), node("CastLike", "u,like", "w"), node("Cast", "flags", "b", to=TensorProto.BOOL)],
+            {"x": x, "i": ints, "u": strings("18446744073709551615", "-3", "2.5"), "flags": strings("0", "1", "-0.0", "5e-324")},
+            {"d": doubles, "f": singles, "j": np.array([(1 << 63) - 1, -(1 << 63), 100, -1, 1000, (1 << 63) - 1, -(1 << 63), 0, 7]),
+             "v": np.array([(1 << 64) - 1, 0, 2], dtype=np.uint64), "w": np.array([255, 0, 2], dtype=np.uint8), "b": np.array([False, True, False, True])},
+            {"like": np.zeros(1, dtype=np.uint8)})
+
+
 # ---- labels ----
 def encode(x, table, default):
     return np.array([table.get(v, default) for v in x.reshape(-1)]).reshape(x.shape)
