@@ -1,7 +1,7 @@
 /* Made inputs, and the reference evaluation of the unoptimised program on them. */
 #include "cli/check.h"
+#include "cli/host_value.h"
 #include "cli/made_inputs.h"
-#include "interp/interp.h"
 
 static const char *status_text(InterpStatus s) {
   switch (s) {
@@ -11,18 +11,6 @@ static const char *status_text(InterpStatus s) {
     case INTERP_ERR_OP: return "an operator refused its data";
     default: return "it has steps that are not evaluated";
   }
-}
-
-/* Values of a data set as the interpreter takes them: elements unpacked and aligned. */
-static bool as_host(Arena *a, const OnnxValue *v, HostTensor *ret) {
-  if (v->kind != ONNX_TYPE_TENSOR || v->tensor->n_dims > MAX_RANK) return false;
-  const OnnxTensor *t = v->tensor;
-  DType d = dtype_from_onnx(t->data_type);
-  *ret = (HostTensor){.dtype = d, .rank = (uint32_t)t->n_dims};
-  for (size_t i = 0; i < t->n_dims; i++) ret->dims[i] = t->dims[i];
-  Tensor packed = {.dtype = d, .n = t->n_elements, .bytes = t->data, .n_bytes = t->data_bytes, .strings = t->strings};
-  ret->data = (void *)(uintptr_t)tensor_host_elements(a, &packed);
-  return true;
 }
 
 static bool refuse(Check *k, const char *why) {
@@ -36,7 +24,7 @@ bool check_evaluate(Cli *c, Check *k, const OnnxValue *const *inputs, GraphHook 
   const OnnxModel *model;
   HostTensor *in = NEW_ARRAY(a, HostTensor, k->iface->n_inputs);
   for (size_t i = 0; i < k->iface->n_inputs; i++)
-    if (!as_host(a, inputs[i], &in[i])) return refuse(k, "an input is no tensor");
+    if (!host_from_value(a, inputs[i], &k->iface->inputs[i].type, &in[i])) return refuse(k, "an input is neither a tensor nor a sequence of tensors");
   if (!castnet_read_options(a, &k->diags, k->path, &k->options, &opt)) return false;
   opt.on_graph = hook;
   opt.user = user;
@@ -47,7 +35,8 @@ bool check_evaluate(Cli *c, Check *k, const OnnxValue *const *inputs, GraphHook 
   if (s != INTERP_OK) return refuse(k, status_text(s));
   *ret = NEW_ARRAY(a, const OnnxValue *, p->outputs.n);
   *ret_n = p->outputs.n;
-  for (size_t i = 0; i < p->outputs.n; i++) (*ret)[i] = made_value(a, &out[i]);
+  for (size_t i = 0; i < p->outputs.n; i++) /* those that the hook adds are tensors */
+    (*ret)[i] = host_to_value(a, &out[i], i < k->iface->n_outputs ? &k->iface->outputs[i].type : NULL);
   return true;
 }
 

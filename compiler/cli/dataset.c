@@ -28,10 +28,25 @@ static const char *type_word(int dtype) {
   return t == DT_NONE ? "an unknown type" : dtype_name(t);
 }
 
+/* Whether what a sequence or optional of the data holds is of the model's type. */
+static bool held_fits(Diags *d, const char *path, const char *name, const castnet_type *t, const OnnxValue *v) {
+  static const OnnxTypeKind kinds[] = {[CASTNET_KIND_TENSOR] = ONNX_TYPE_TENSOR, [CASTNET_KIND_SEQUENCE] = ONNX_TYPE_SEQUENCE,
+                                       [CASTNET_KIND_OPTIONAL] = ONNX_TYPE_OPTIONAL, [CASTNET_KIND_MAP] = ONNX_TYPE_MAP};
+  const DiagPlace place = {.file = str_c(path)};
+  if (v->kind != kinds[t->kind]) return (void)diag_add(d, DIAG_E0601, place, "%s holds values of another kind than in the model", name), false;
+  if (t->kind == CASTNET_KIND_TENSOR && v->tensor->data_type != t->dtype) {
+    (void)diag_add(d, DIAG_E0601, place, "%s holds %s in the model, %s in the data", name, type_word(t->dtype), type_word(v->tensor->data_type));
+    return false;
+  }
+  for (size_t i = 0; i < v->n_items && t->kind != CASTNET_KIND_MAP; i++)
+    if (!held_fits(d, path, name, t->elem, &v->items[i])) return false;
+  return true;
+}
+
 bool dataset_fits(Diags *d, const char *path, const castnet_field *f, const OnnxValue *v) {
   DiagPlace place = {.file = str_c(path)};
   const char *name = diag_quote(d, (Str){f->name.ptr, f->name.length});
-  if (f->type.kind != CASTNET_KIND_TENSOR) return true;
+  if (f->type.kind != CASTNET_KIND_TENSOR) return held_fits(d, path, name, &f->type, v);
   const OnnxTensor *t = v->tensor;
   if (t->data_type != f->type.dtype) {
     (void)diag_add(d, DIAG_E0601, place, "%s is %s in the model, %s in the data", name, type_word(f->type.dtype), type_word(t->data_type));

@@ -1,6 +1,7 @@
 /* Inputs made up where no data set is at hand: the same numbers on every machine, and in tests/bench/worker.h. */
 #include "cli/made_inputs.h"
 
+#include "cli/host_value.h"
 #include "interp/scalar_table.h"
 
 enum { UNKNOWN_EXTENT = 3 }; /* what a dimension without a value is set to, within its range */
@@ -50,33 +51,11 @@ static bool make_input(Arena *a, Diags *d, const castnet_interface *m, const cas
   return true;
 }
 
-static size_t count(const HostTensor *h) {
-  size_t n = 1;
-  for (uint32_t i = 0; i < h->rank; i++) n *= (size_t)h->dims[i];
-  return n;
-}
-
-/* NULL: not known. */
-const OnnxValue *made_value(Arena *a, const HostTensor *h) {
-  if (!h->data) return NULL;
-  OnnxTensor *t = NEW(a, OnnxTensor);
-  OnnxValue *v = NEW(a, OnnxValue);
-  const Tensor *packed = tensor_from_host(a, h->dtype, count(h), h->data);
-  *t = (OnnxTensor){.data_type = dtype_rows[h->dtype].onnx, .n_dims = h->rank, .dims = arena_dup(a, h->dims, sizeof h->dims),
-                    .n_elements = count(h), .data = packed->bytes, .data_bytes = packed->n_bytes};
-  if (dtype_rows[h->dtype].kind == KIND_X) {
-    t->strings = h->data;
-    t->n_strings = t->n_elements;
-  }
-  *v = (OnnxValue){.kind = ONNX_TYPE_TENSOR, .tensor = t};
-  return v;
-}
-
 bool made_inputs(Arena *a, Diags *d, const castnet_interface *m, uint64_t seed, const OnnxValue **ret) {
   for (size_t i = 0; i < m->n_inputs; i++) {
     HostTensor in;
     if (!make_input(a, d, m, &m->inputs[i], &seed, &in)) return false;
-    ret[i] = made_value(a, &in);
+    ret[i] = host_to_value(a, &in, NULL);
   }
   return true;
 }

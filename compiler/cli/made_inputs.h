@@ -8,7 +8,5 @@
 
 /* One value an input. False after E0601, for types that cannot be made up. */
 bool made_inputs(Arena *a, Diags *d, const castnet_interface *m, uint64_t seed, const OnnxValue **ret);
-/* As data sets hold it; NULL for a tensor without data. */
-const OnnxValue *made_value(Arena *a, const HostTensor *h);
 
 #endif

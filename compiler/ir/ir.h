@@ -21,7 +21,7 @@ typedef struct Value Value;
 typedef enum TypeKind { TYPE_TENSOR, TYPE_SEQUENCE, TYPE_OPTIONAL, TYPE_MAP } TypeKind;
 
 /* Behind a graph's inputs and outputs a sequence or optional is a tensor as any other, u8 [lines][64]: its content in the form
- * of runtime-lite/sequence.h. What it holds stands here. */
+ * of runtime-lite/ops/sequence.h. What it holds stands here. */
 typedef enum SeqForm { SEQ_SEQUENCE, SEQ_OPTIONAL, SEQ_OPTIONAL_SEQUENCE } SeqForm; /* of tensors, of a tensor, of a sequence of tensors */
 enum { SEQ_RANK_UNKNOWN = -1, SEQ_RANK_MIXED = -2, SEQ_LINE = 64 };
 typedef struct SeqType {

@@ -1,7 +1,7 @@
 /* Sequences and optionals. Each value is a tensor (runtime-lite/ops/sequence.h) that a routine makes; where the tensors in it are known,
  * what takes them out again gives them back, and nobody reads the sequence. */
 #include "ops/import_private.h"
-#include "ops/sequence.h"
+#include "ops/import_sequence.h"
 #include "ops/shared.h"
 
 enum { ITEMS_MAX = 256 }; /* of a sequence whose tensors are followed */

@@ -1,6 +1,6 @@
 /* SequenceMap: a loop whose states are the sequences that it makes. */
 #include "ops/import_loop.h"
-#include "ops/sequence.h"
+#include "ops/import_sequence.h"
 #include "ops/shared.h"
 
 /* An input of the body: the tensor of this iteration, or what all of them see. */

@@ -1,6 +1,6 @@
 /* What other families do with sequences (import_sequence.c). Each gives NULL after a diagnostic. */
-#ifndef CASTNET_OPS_SEQUENCE_H
-#define CASTNET_OPS_SEQUENCE_H
+#ifndef CASTNET_IMPORT_SEQUENCE_H
+#define CASTNET_IMPORT_SEQUENCE_H
 
 #include "ops/import.h"
 
