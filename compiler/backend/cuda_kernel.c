@@ -179,7 +179,7 @@ bool cuda_conv(EmitCtx *c, const Step *s) {
   if (tiled) print_tile_place(&k, m, pixels, parts);
   else print_thread(&k, all);
   kernel_args(&k, "cn_cuda_conv_f32_args", true);
-  kernel_window(&k, &w, x->dims[0], groups, v->channels, m);
+  kernel_window(&k, &w, &(WindowChannels){x->dims[0], groups, v->channels, m, false});
   kernel_arg(&k, ".in = %s", in.ptr);
   kernel_arg(&k, ".weights = %s", weights.ptr);
   kernel_args_end(&k);
@@ -214,8 +214,7 @@ bool cuda_pool(EmitCtx *c, const Step *s) {
   Str in = emit_param(&k.params, s->in[0]);
   print_thread(&k, all);
   kernel_args(&k, "cn_cuda_pool_f32_args", true);
-  kernel_window(&k, &w, x->dims[0], x->dims[1], d->one, d->one);
-  kernel_three(&k, "pad_end", w.pad_hi);
+  kernel_window(&k, &w, &(WindowChannels){x->dims[0], x->dims[1], d->one, d->one, true});
   kernel_arg(&k, ".flags = %s", attr->kind != POOL_AVERAGE ? "0" : attr->count_include_pad ? "CN_POOL_AVERAGE | CN_POOL_INCLUDE_PAD" : "CN_POOL_AVERAGE");
   kernel_arg(&k, ".in = %s", in.ptr);
   kernel_args_end(&k);

@@ -146,8 +146,8 @@ bool emit_integer_conv(EmitCtx *c, const Step *s) {
   const Finish f = finish_of(c, s, &v->epilogue);
   if (!v->w_packed) print_pack_filters(&k, v, groups, m, w.kernel, weights);
   print_scale(&k, &f);
-  kernel_args(&k, "cn_conv_s16_args", true);
-  kernel_window(&k, &w, x->dims[0], groups, v->channels, m);
+  const WindowChannels channels = {x->dims[0], groups, v->channels, m, false};
+  kernel_args_of_window(&k, "cn_conv_s16_args", &w, &channels);
   kernel_arg(&k, ".in = %s", in.ptr);
   if (x->dtype == DT_s8) kernel_arg(&k, ".in_signed = 1");
   if (s->in[3] != NO_TENSOR) kernel_arg(&k, ".in_zero = *%s", emit_param(&k.params, s->in[3]).ptr);

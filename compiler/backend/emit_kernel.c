@@ -8,31 +8,34 @@
 
 /* ---- the function around a kernel --------------------------------------------------------------------------------------------- */
 KernelPrinter kernel_printer(EmitCtx *c, const Step *s) {
-  KernelPrinter k = {.c = c, .step = s, .body = sb_new(c->arena), .params = {.c = c}, .symbols = emit_symbols_new(c)};
+  KernelPrinter k = {.c = c, .step = s, .body = sb_new(c->arena), .assigned = sb_new(c->arena), .params = {.c = c}, .symbols = emit_symbols_new(c)};
   return k;
 }
 
-/* A size as size_t text. */
-Str kernel_size(KernelPrinter *k, const Dim *d) {
+/* As text of an integer type. emit_dim puts sums in parentheses; products want their own. */
+static Str cast_dim(KernelPrinter *k, const Dim *d, const char *type) {
   StrBuf b = sb_new(k->c->arena);
+  const bool product = d->kind == DIM_POLY && d->poly.n_terms == 1;
   emit_symbols_add(k->c, &k->symbols, d);
-  if (d->kind == DIM_CONST) {
-    sb_printf(&b, "%lld", (long long)d->value);
-    return sb_view(&b);
-  }
-  sb_puts(&b, "(size_t)(");
+  if (d->kind != DIM_CONST) sb_printf(&b, "(%s)%s", type, product ? "(" : "");
   emit_dim(k->c, &b, d);
-  sb_putc(&b, ')');
+  if (product) sb_putc(&b, ')');
   return sb_view(&b);
 }
+
+Str kernel_size(KernelPrinter *k, const Dim *d) { return cast_dim(k, d, "size_t"); }
 
 /* ---- the arguments: one initialiser, filled to the width of a page ---- */
 enum { PAGE = 118, ITEM_INDENT = 6 };
 
-void kernel_args(KernelPrinter *k, const char *type, bool constant) {
+static void open_initialiser(KernelPrinter *k, const char *what) {
   k->line = k->body.len;
   k->first = true;
-  sb_printf(&k->body, "  %s%s a = {", constant ? "const " : "", type);
+  sb_printf(&k->body, "  %s = {", what);
+}
+
+void kernel_args(KernelPrinter *k, const char *type, bool constant) {
+  open_initialiser(k, arena_printf(k->c->arena, "%s%s a", constant ? "const " : "", type).ptr);
 }
 
 static void put_item(KernelPrinter *k, Str item) {
@@ -71,7 +74,10 @@ void kernel_group_end(KernelPrinter *k) {
   k->first = false;
 }
 
-void kernel_args_end(KernelPrinter *k) { sb_puts(&k->body, "};\n"); }
+void kernel_args_end(KernelPrinter *k) {
+  sb_puts(&k->body, "};\n");
+  sb_str(&k->body, sb_view(&k->assigned));
+}
 
 void kernel_finish(KernelPrinter *k) {
   EmitCtx *c = k->c;
@@ -212,43 +218,56 @@ static bool print_rest(EmitCtx *c, const Step *s, const Epilogue *e, uint32_t do
 }
 
 /* ---- windows --------------------------------------------------------------------------------------------------------------------- */
-void kernel_three(KernelPrinter *k, const char *name, const Dim *const d[3]) {
+/* What a window's member is initialised with. What only the call knows is 0 in a static window, and assigned behind the arguments. */
+static Str window_value(KernelPrinter *k, bool fixed, const char *member, const Dim *d, const char *type) {
+  const Str text = cast_dim(k, d, type);
+  if (d->kind == DIM_CONST || !fixed) return text;
+  sb_printf(&k->assigned, "  a.window.%s = %s;\n", member, text.ptr);
+  return STR("0");
+}
+
+static void window_size(KernelPrinter *k, bool fixed, const char *member, const Dim *d) {
+  const Str value = window_value(k, fixed, member, d, "size_t");
+  if (!fixed || d->kind == DIM_CONST) kernel_arg(k, ".%s = %s", member, value.ptr);
+}
+
+static void window_three(KernelPrinter *k, bool fixed, const char *member, const Dim *const d[3], const char *type) {
   Str t[3];
-  for (int i = 0; i < 3; i++) t[i] = kernel_size(k, d[i]);
-  kernel_arg(k, ".%s = {%.*s, %.*s, %.*s}", name, STR_ARG(t[0]), STR_ARG(t[1]), STR_ARG(t[2]));
+  for (int i = 0; i < 3; i++) t[i] = window_value(k, fixed, arena_printf(k->c->arena, "%s[%d]", member, i).ptr, d[i], type);
+  kernel_arg(k, ".%s = {%s, %s, %s}", member, t[0].ptr, t[1].ptr, t[2].ptr);
 }
 
-static void print_numbers(KernelPrinter *k, const char *name, const int64_t v[3]) {
-  kernel_arg(k, ".%s = {%lld, %lld, %lld}", name, (long long)v[0], (long long)v[1], (long long)v[2]);
+static void window_numbers(KernelPrinter *k, const char *member, const int64_t v[3]) {
+  kernel_arg(k, ".%s = {%lld, %lld, %lld}", member, (long long)v[0], (long long)v[1], (long long)v[2]);
 }
 
-/* Padding is signed. */
-static void print_pad(KernelPrinter *k, const Dim *const pad[3]) {
-  StrBuf b = sb_new(k->c->arena);
-  for (int i = 0; i < 3; i++) {
-    emit_symbols_add(k->c, &k->symbols, pad[i]);
-    sb_puts(&b, i ? ", " : "");
-    sb_puts(&b, pad[i]->kind == DIM_CONST ? "" : "(ptrdiff_t)(");
-    emit_dim(k->c, &b, pad[i]);
-    sb_puts(&b, pad[i]->kind == DIM_CONST ? "" : ")");
-  }
-  kernel_arg(k, ".pad = {%s}", b.data);
+static void window_members(KernelPrinter *k, bool fixed, const WindowDims *w, const WindowChannels *n) {
+  window_size(k, fixed, "images", n->images);
+  window_size(k, fixed, "groups", n->groups);
+  window_size(k, fixed, "c", n->c);
+  window_size(k, fixed, "m", n->m);
+  window_three(k, fixed, "in", w->in, "size_t");
+  window_three(k, fixed, "out", w->out, "size_t");
+  window_three(k, fixed, "kernel", w->kernel, "size_t");
+  window_numbers(k, "stride", w->stride);
+  window_numbers(k, "dilation", w->dilation);
+  window_numbers(k, "up", w->up);
+  window_three(k, fixed, "pad", w->pad_lo, "ptrdiff_t");
+  if (n->pooled) window_three(k, fixed, "pad_end", w->pad_hi, "size_t");
 }
 
-void kernel_window(KernelPrinter *k, const WindowDims *w, const Dim *images, const Dim *groups, const Dim *c, const Dim *m) {
+void kernel_window(KernelPrinter *k, const WindowDims *w, const WindowChannels *n) {
   kernel_group(k, "window");
-  kernel_arg_size(k, "images", images);
-  kernel_arg_size(k, "groups", groups);
-  kernel_arg_size(k, "c", c);
-  kernel_arg_size(k, "m", m);
-  kernel_three(k, "in", w->in);
-  kernel_three(k, "out", w->out);
-  kernel_three(k, "kernel", w->kernel);
-  print_numbers(k, "stride", w->stride);
-  print_numbers(k, "dilation", w->dilation);
-  print_numbers(k, "up", w->up);
-  print_pad(k, w->pad_lo);
+  window_members(k, false, w, n);
   kernel_group_end(k);
+}
+
+void kernel_args_of_window(KernelPrinter *k, const char *type, const WindowDims *w, const WindowChannels *n) {
+  open_initialiser(k, "static const cn_window window");
+  window_members(k, true, w, n);
+  sb_puts(&k->body, "};\n");
+  kernel_args(k, type, !k->assigned.len);
+  kernel_arg(k, ".window = window");
 }
 
 /* Weights that are not constants are packed in front of the kernel's own scratch, which the result names. */
@@ -282,8 +301,8 @@ bool emit_conv(EmitCtx *c, const Step *s) {
   const TileFunction tile = emit_tile(c, s, s->out[0], &v->epilogue, r.done, &axes);
   emit_tile_context(&k, &tile);
   const char *scratch = packed ? "scratch" : print_conv_pack(&k, v, groups, m, w.kernel, weights);
-  kernel_args(&k, v->depthwise ? "cn_depthwise_f32_args" : "cn_conv_f32_args", true);
-  kernel_window(&k, &w, x->dims[0], groups, v->channels, m);
+  const WindowChannels channels = {x->dims[0], groups, v->channels, m, false};
+  kernel_args_of_window(&k, v->depthwise ? "cn_depthwise_f32_args" : "cn_conv_f32_args", &w, &channels);
   kernel_arg(&k, ".in = %s", in.ptr);
   kernel_arg(&k, ".weights = %s", packed ? weights.ptr : "scratch");
   kernel_arg(&k, ".out = y");
@@ -305,9 +324,8 @@ bool emit_pool(EmitCtx *c, const Step *s) {
   WindowDims w = window_dims(d, x, y, attr->n_spatial, kernel, attr->stride, attr->dilation, NULL, attr->pad_lo, attr->pad_hi);
   KernelPrinter k = kernel_printer(c, s);
   Str in = emit_param(&k.params, s->in[0]);
-  kernel_args(&k, "cn_pool_f32_args", true);
-  kernel_window(&k, &w, x->dims[0], x->dims[1], d->one, d->one);
-  kernel_three(&k, "pad_end", w.pad_hi);
+  const WindowChannels channels = {x->dims[0], x->dims[1], d->one, d->one, true};
+  kernel_args_of_window(&k, "cn_pool_f32_args", &w, &channels);
   kernel_arg(&k, ".in = %s", in.ptr);
   kernel_arg(&k, ".out = y");
   if (attr->kind == POOL_AVERAGE) kernel_arg(&k, ".flags = CN_POOL_AVERAGE%s", attr->count_include_pad ? " | CN_POOL_INCLUDE_PAD" : "");

@@ -10,6 +10,7 @@ typedef struct KernelPrinter {
   EmitCtx *c;
   const Step *step;
   StrBuf body;        /* of the step function */
+  StrBuf assigned;    /* statements that complete the arguments, behind their initialiser */
   EmitParams params;  /* read-only tensors */
   SymbolSet symbols;  /* what the body uses */
   size_t line;        /* of the arguments' initialiser: where its last line starts in body, */
@@ -27,9 +28,16 @@ void kernel_arg_size(KernelPrinter *k, const char *name, const Dim *d);
 void kernel_group(KernelPrinter *k, const char *name);
 void kernel_group_end(KernelPrinter *k);
 void kernel_args_end(KernelPrinter *k);
-/* Items: three sizes; a cn_window. */
-void kernel_three(KernelPrinter *k, const char *name, const Dim *const d[3]);
-void kernel_window(KernelPrinter *k, const WindowDims *w, const Dim *images, const Dim *groups, const Dim *c, const Dim *m);
+
+/* Of a window, besides its geometry; pooled: what lies behind the input counts, too. */
+typedef struct WindowChannels {
+  const Dim *images, *groups, *c, *m;
+  bool pooled;
+} WindowChannels;
+void kernel_window(KernelPrinter *k, const WindowDims *w, const WindowChannels *n); /* an item */
+/* `static const cn_window window = {...}; const TYPE a = {.window = window`: opens the arguments. A window of its own, since clang keeps an
+ * array of literals in an initialiser as writable data at -O0. */
+void kernel_args_of_window(KernelPrinter *k, const char *type, const WindowDims *w, const WindowChannels *n);
 
 /* Loops over a product's batches, i0 .., and their ends; returns the indentation inside. */
 unsigned kernel_batches(KernelPrinter *k, const ContractStep *g);

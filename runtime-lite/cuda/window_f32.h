@@ -66,7 +66,6 @@ static inline __device__ void cn_cuda_conv_f32(const cn_cuda_conv_f32_args *a, s
 
 typedef struct cn_cuda_pool_f32_args {
   cn_window window;  /* groups = channels, c = m = 1 */
-  size_t pad_end[3]; /* counted with CN_POOL_INCLUDE_PAD */
   unsigned flags;    /* CN_POOL_...; 0: the maximum */
   const float *in;   /* [images][groups][in...] */
 } cn_cuda_pool_f32_args;
@@ -94,7 +93,7 @@ static inline __device__ float cn_cuda_pool_at_f32(const cn_cuda_pool_f32_args *
   if (!(a->flags & (CN_POOL_AVERAGE | CN_POOL_SUM))) return cn_cuda_pool_max_f32(w, in, o);
   float sum = 0.0f, count = 1.0f;
   for (size_t t = 0; t < cn_volume(w->kernel); t++) sum += cn_cuda_tap_f32(w, in, o, t);
-  for (int i = 0; i < 3; i++) count *= (float)cn_pool_count(w, a->flags, a->pad_end, i, o[i]);
+  for (int i = 0; i < 3; i++) count *= (float)cn_pool_count(w, a->flags, i, o[i]);
   return sum / count;
 }
 

@@ -8,7 +8,6 @@
 /* window: groups = channels, c = m = 1, up = 1; output sizes by floor or ceil are the caller's. */
 typedef struct cn_pool_f32_args {
   cn_window window;
-  size_t pad_end[3]; /* counted with CN_POOL_INCLUDE_PAD; windows may still reach beyond it (ceil mode) */
   unsigned flags;    /* CN_POOL_... of kernels/window.h; 0: the maximum */
   const float *in; /* [images][groups][in...] */
   float *out;      /* [images][groups][out...] */
@@ -57,7 +56,7 @@ CN_KERNEL void cn_pool_band_f32(const cn_pool_f32_args *a, const cn_plane *p, co
       cn_vf32 acc[4];
       for (size_t r = 0; op == CN_WINDOW_SUM && r < step; r++)
         rows_count[r] =
-            (float)(cn_pool_count(w, a->flags, a->pad_end, 0, z) * cn_pool_count(w, a->flags, a->pad_end, 1, y + i + r));
+            (float)(cn_pool_count(w, a->flags, 0, z) * cn_pool_count(w, a->flags, 1, y + i + r));
       if (step == 4) {
         cn_pool_rows_f32(a, p, from, &q, op, y + i, 4, k, stride, acc);
         cn_pool_store_f32(a, acc, op, 4, counts + x, rows_count, to, width - x);
@@ -78,7 +77,7 @@ CN_KERNEL void cn_pool_body_f32(const cn_pool_f32_args *a, float *scratch, size_
   const int sum = (a->flags & (CN_POOL_AVERAGE | CN_POOL_SUM)) != 0;
   float *counts = scratch + cn_plane_f32_scratch(w);
   for (size_t x = 0; x < cn_round_up(w->out[2], CN_VF32_LANES); x++)
-    counts[x] = sum && x < w->out[2] ? (float)cn_pool_count(w, a->flags, a->pad_end, 2, x) : 1.0f;
+    counts[x] = sum && x < w->out[2] ? (float)cn_pool_count(w, a->flags, 2, x) : 1.0f;
   for (size_t t = t0; t < t1; t++) {
     const size_t y = t % bands * p.band, z = t / bands % w->out[0], index = t / bands / w->out[0];
     const size_t rows = cn_min(p.band, w->out[1] - y);

@@ -6,10 +6,9 @@
 
 #include "kernels/plain.h"
 
-/* window, pad_end, flags: as cn_pool_f32_args. */
+/* window, flags: as cn_pool_f32_args. */
 typedef struct cn_pool_plain_args {
   cn_window window;
-  size_t pad_end[3];
   unsigned flags;
   const void *in;   /* [images][groups][in...] */
   void *out;        /* [images][groups][out...] */
@@ -46,8 +45,8 @@ CN_INLINE double cn_pool_plain_window(const cn_pool_plain_args *a, size_t channe
     }
   }
   if (!(a->flags & (CN_POOL_AVERAGE | CN_POOL_SUM))) return seen ? most : (double)cn_least_f32();
-  return sum / (double)(cn_pool_count(w, a->flags, a->pad_end, 0, o[0]) * cn_pool_count(w, a->flags, a->pad_end, 1, o[1]) *
-                        cn_pool_count(w, a->flags, a->pad_end, 2, o[2]));
+  return sum / (double)(cn_pool_count(w, a->flags, 0, o[0]) * cn_pool_count(w, a->flags, 1, o[1]) *
+                        cn_pool_count(w, a->flags, 2, o[2]));
 }
 
 /* Channels t0 .. t1. */

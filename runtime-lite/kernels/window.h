@@ -13,6 +13,7 @@ typedef struct cn_window {
   size_t in[3], out[3], kernel[3], stride[3], dilation[3];
   size_t up[3];     /* input dilation, 1 for a plain convolution: the stride of a transposed one */
   ptrdiff_t pad[3]; /* before the first element; negative crops */
+  size_t pad_end[3]; /* behind the last, where CN_POOL_INCLUDE_PAD counts it; windows may reach beyond it (ceil mode) */
 } cn_window;
 
 CN_INLINE size_t cn_volume(const size_t dims[3]) { return dims[0] * dims[1] * dims[2]; }
@@ -57,12 +58,12 @@ CN_INLINE float cn_least_f32(void) {
 #define CN_POOL_SUM 4u
 
 /* Elements of a window that an average divides by, along one axis: those inside, or inside of the padded input. */
-CN_INLINE size_t cn_pool_count(const cn_window *w, unsigned flags, const size_t pad_end[3], int axis, size_t o) {
+CN_INLINE size_t cn_pool_count(const cn_window *w, unsigned flags, int axis, size_t o) {
   size_t count = 0;
   if (!(flags & CN_POOL_AVERAGE)) return 1;
   for (size_t t = 0; t < w->kernel[axis]; t++) {
     if (flags & CN_POOL_INCLUDE_PAD) {
-      const ptrdiff_t end = (ptrdiff_t)(w->in[axis] + pad_end[axis]) + w->pad[axis];
+      const ptrdiff_t end = (ptrdiff_t)(w->in[axis] + w->pad_end[axis]) + w->pad[axis];
       count += (ptrdiff_t)(o * w->stride[axis] + t * w->dilation[axis]) < end;
     } else {
       count += cn_window_place(w, axis, o, t) >= 0;

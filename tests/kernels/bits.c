@@ -69,11 +69,14 @@ static uint64_t hash_row(ScalarFn fn, DType t) {
   return hash;
 }
 
+/* Strings are not drawn here: what compares them is held to Python's answers by tests/strings. */
+static bool has_row(int fn, int t) { return t != DT_str && scalar_rows[fn].types >> t & 1; }
+
 static void print_all(void) {
   printf("/* BITS(function, type, hash): written by `bits --print`. */\n");
   for (int f = 0; f < SC_COUNT; f++)
     for (int t = 0; t < DT_COUNT; t++)
-      if (scalar_rows[f].types >> t & 1)
+      if (has_row(f, t))
         printf("BITS(%s, %s, 0x%016llx)\n", scalar_rows[f].name, dtype_name((DType)t),
                (unsigned long long)hash_row((ScalarFn)f, (DType)t));
 }
@@ -85,7 +88,7 @@ int main(int argc, char **argv) {
     return 0;
   }
   for (int f = 0; f < SC_COUNT; f++)
-    for (uint32_t types = scalar_rows[f].types; types; types &= types - 1) rows++;
+    for (int t = 0; t < DT_COUNT; t++) rows += has_row(f, t);
   const size_t n = sizeof expected / sizeof *expected;
   for (size_t i = 0; i < n; i++) {
     const Bits *b = &expected[i];

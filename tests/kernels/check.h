@@ -80,10 +80,10 @@ void checks_end(Case *c);
 int close_enough(float got, double want, double bound);
 
 /* A random window of one to three dimensions; channels and groups are left to the caller. flat: nothing slides. */
-cn_window pick_geometry(Case *c, int flat, int dilated_input, size_t pad_end[3]);
+cn_window pick_geometry(Case *c, int flat, int dilated_input);
 
 /* Two dimensions, a square kernel, one stride, no dilation. */
-cn_window pick_square(Case *c, size_t kernel, size_t stride, size_t pad_end[3]);
+cn_window pick_square(Case *c, size_t kernel, size_t stride);
 
 #define WINDOW(...)
 #define KERNEL(function, family, dtype, tile, file) void test_##function(Case *c);

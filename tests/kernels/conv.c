@@ -63,16 +63,16 @@ static void tile_epilogue(void *ctx, float *tile, size_t ld, size_t index, size_
 }
 
 /* Output places along an axis, as ONNX counts them (up or down); makes the input larger until there is one. */
-static void pick_axis(Case *c, cn_window *w, int axis, int flat, int dilated_input, size_t *ret_end) {
+static void pick_axis(Case *c, cn_window *w, int axis, int flat, int dilated_input) {
   w->kernel[axis] = flat ? 1 : 1 + pick(c, 4);
   w->stride[axis] = flat ? 1 : 1 + pick(c, 3);
   w->dilation[axis] = 1 + (pick(c, 4) == 0);
   w->up[axis] = dilated_input && pick(c, 6) == 0 ? 2 + pick(c, 2) : 1;
   w->pad[axis] = flat ? 0 : (ptrdiff_t)pick(c, 4) - (pick(c, 8) == 0);
-  *ret_end = flat ? 0 : pick(c, 3);
+  w->pad_end[axis] = flat ? 0 : pick(c, 3);
   w->in[axis] = 1 + pick(c, axis == 2 ? 40 : axis == 1 ? 9 : 4);
   for (;; w->in[axis]++) {
-    const ptrdiff_t wide = (ptrdiff_t)((w->in[axis] - 1) * w->up[axis] + 1 + *ret_end) + w->pad[axis];
+    const ptrdiff_t wide = (ptrdiff_t)((w->in[axis] - 1) * w->up[axis] + 1 + w->pad_end[axis]) + w->pad[axis];
     const ptrdiff_t room = wide - (ptrdiff_t)((w->kernel[axis] - 1) * w->dilation[axis]) - 1;
     if (room < 0) continue;
     w->out[axis] = ((size_t)room + (pick(c, 4) == 0 ? w->stride[axis] - 1 : 0)) / w->stride[axis] + 1;
@@ -80,29 +80,27 @@ static void pick_axis(Case *c, cn_window *w, int axis, int flat, int dilated_inp
   }
 }
 
-cn_window pick_geometry(Case *c, int flat, int dilated_input, size_t pad_end[3]) {
+cn_window pick_geometry(Case *c, int flat, int dilated_input) {
   cn_window w = {.images = 1 + pick(c, 2), .groups = 1, .c = 1, .m = 1};
   const uint32_t rank = 1 + pick(c, 3);
   for (uint32_t i = 0; i < 3; i++) {
     if (i + rank >= 3) {
-      pick_axis(c, &w, (int)i, flat, dilated_input, &pad_end[i]);
+      pick_axis(c, &w, (int)i, flat, dilated_input);
     } else {
       w.in[i] = w.out[i] = w.kernel[i] = w.stride[i] = w.dilation[i] = w.up[i] = 1;
-      pad_end[i] = 0;
     }
   }
   return w;
 }
 
-cn_window pick_square(Case *c, size_t kernel, size_t stride, size_t pad_end[3]) {
+cn_window pick_square(Case *c, size_t kernel, size_t stride) {
   cn_window w = {.images = 1 + pick(c, 2), .groups = 1, .c = 1, .m = 1, .in = {1, 1, 1}, .out = {1, 1, 1}, .up = {1, 1, 1},
                  .kernel = {1, kernel, kernel}, .stride = {1, stride, stride}, .dilation = {1, 1, 1}};
-  pad_end[0] = 0;
   for (int i = 1; i < 3; i++) {
     w.pad[i] = (ptrdiff_t)pick(c, 3);
-    pad_end[i] = pick(c, 3);
+    w.pad_end[i] = pick(c, 3);
     w.in[i] = kernel + pick(c, i == 2 ? 40 : 12);
-    w.out[i] = (w.in[i] + (size_t)w.pad[i] + pad_end[i] - kernel) / stride + 1;
+    w.out[i] = (w.in[i] + (size_t)w.pad[i] + w.pad_end[i] - kernel) / stride + 1;
   }
   return w;
 }
@@ -152,9 +150,8 @@ static void run_direct(const KernelSet *s, const cn_conv_f32_args *a, float *scr
 
 static void test_conv(Case *c, int direct) {
   const KernelSet *s = c->set;
-  size_t pad_end[3];
   const int flat = pick(c, 4) == 0;
-  cn_conv_f32_args a = {.window = pick_geometry(c, flat, !flat && !direct, pad_end)};
+  cn_conv_f32_args a = {.window = pick_geometry(c, flat, !flat && !direct)};
   cn_window *w = &a.window;
   w->groups = pick(c, 3) ? 1 : 1 + pick(c, 3);
   w->c = pick(c, 5) ? 1 + pick(c, 9) : 1 + pick(c, (uint32_t)s->kc / 2);
@@ -199,22 +196,17 @@ static void test_depthwise(Case *c, Runner *run, cn_window window) {
 }
 
 void test_cn_depthwise_f32(Case *c) {
-  size_t pad_end[3];
-  test_depthwise(c, run_depthwise_f32, pick_geometry(c, 0, 0, pad_end));
+  test_depthwise(c, run_depthwise_f32, pick_geometry(c, 0, 0));
 }
 void test_cn_depthwise_f32_3x3s1(Case *c) {
-  size_t pad_end[3];
-  test_depthwise(c, run_depthwise_f32_3x3s1, pick_square(c, 3, 1, pad_end));
+  test_depthwise(c, run_depthwise_f32_3x3s1, pick_square(c, 3, 1));
 }
 void test_cn_depthwise_f32_3x3s2(Case *c) {
-  size_t pad_end[3];
-  test_depthwise(c, run_depthwise_f32_3x3s2, pick_square(c, 3, 2, pad_end));
+  test_depthwise(c, run_depthwise_f32_3x3s2, pick_square(c, 3, 2));
 }
 void test_cn_depthwise_f32_5x5s1(Case *c) {
-  size_t pad_end[3];
-  test_depthwise(c, run_depthwise_f32_5x5s1, pick_square(c, 5, 1, pad_end));
+  test_depthwise(c, run_depthwise_f32_5x5s1, pick_square(c, 5, 1));
 }
 void test_cn_depthwise_f32_5x5s2(Case *c) {
-  size_t pad_end[3];
-  test_depthwise(c, run_depthwise_f32_5x5s2, pick_square(c, 5, 2, pad_end));
+  test_depthwise(c, run_depthwise_f32_5x5s2, pick_square(c, 5, 2));
 }

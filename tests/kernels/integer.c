@@ -117,9 +117,8 @@ static int64_t reference(const cn_conv_s16_args *a, const uint8_t *weights, int 
 
 void test_cn_conv_s16(Case *c) {
   const KernelSet *s = c->set;
-  size_t pad_end[3];
   const int flat = pick(c, 4) == 0, w_signed = pick(c, 2) != 0;
-  cn_conv_s16_args a = {.window = pick_geometry(c, flat, !flat, pad_end), .in_signed = pick(c, 2) != 0};
+  cn_conv_s16_args a = {.window = pick_geometry(c, flat, !flat), .in_signed = pick(c, 2) != 0};
   cn_window *w = &a.window;
   w->groups = pick(c, 3) ? 1 : 1 + pick(c, 3);
   w->c = 1 + pick(c, 9);

@@ -70,8 +70,7 @@ void test_cn_gemm_s64(Case *c) {
 }
 
 void test_cn_conv_f64(Case *c) {
-  size_t pad_end[3];
-  cn_conv_f64_args a = {.window = pick_geometry(c, 0, 1, pad_end)};
+  cn_conv_f64_args a = {.window = pick_geometry(c, 0, 1)};
   cn_window *w = &a.window;
   w->groups = 1 + pick(c, 3);
   w->c = 1 + pick(c, 4);
@@ -149,7 +148,7 @@ static void check_maximum(Case *c, const cn_pool_plain_args *a, const PoolType *
 
 static void test_pool(Case *c, PoolType t) {
   cn_pool_plain_args a = {.column_major = pick(c, 2) != 0};
-  a.window = pick_geometry(c, 0, 0, a.pad_end);
+  a.window = pick_geometry(c, 0, 0);
   a.window.groups = 1 + pick(c, 3);
   const size_t ins = a.window.images * a.window.groups * cn_volume(a.window.in);
   const size_t outs = a.window.images * a.window.groups * cn_volume(a.window.out);
