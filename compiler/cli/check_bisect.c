@@ -70,10 +70,15 @@ static void print_probe(const Cli *c, const Probe *p, Str why) {
   (void)fwrite(b.data, 1, b.len, stderr);
 }
 
+/* The largest number, of sequences in all their tensors. */
 static double magnitude_of(const OnnxValue *v) {
   const OnnxTensor *t = v->tensor;
   double most = 0;
-  for (size_t i = 0; t->data_type == 1 && i < t->n_elements; i++) {
+  for (size_t i = 0; i < v->n_items; i++) {
+    const double x = magnitude_of(&v->items[i]);
+    if (x > most) most = x;
+  }
+  for (size_t i = 0; t && t->data_type == 1 && i < t->n_elements; i++) {
     float x;
     memcpy(&x, (const char *)t->data + i * sizeof x, sizeof x);
     if (x > most || -x > most) most = x < 0 ? -(double)x : (double)x;

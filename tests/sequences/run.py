@@ -428,6 +428,17 @@ def check(options, work, cases):
     return {name: records.get(m, {"said": outcome.err}) for m, name in models.items()}
 
 
+def check_tools(options, work):
+    """What `castnet check` says without data, and of data that are wrong: [(name, what it said)] of those that fail."""
+    c = Case([node("SequenceConstruct", "x,x", "s"), node("Optional", "s", "y")], {"x": f32(2, 3)}, {"y": Maybe([f32(2, 3), f32(2, 3)]), "s": [f32(2, 3)]})
+    model = Path(write(work / "wrong", c))
+    with_data = harness.run([options.castnet, "check", model, "--bisect"], 120)
+    alone = Path(write(work / "alone", c)).rename(work / "alone.onnx")
+    without = harness.run([options.castnet, "check", alone], 120)
+    outcomes = [("bisect", with_data, with_data.status == 3 and "bisect:" in with_data.err), ("without_data", without, without.status == 0)]
+    return [(name, o.out + o.err) for name, o, ok in outcomes if not ok]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--castnet", required=True)
@@ -442,7 +453,10 @@ def main():
     cases = {n: c for n, c in cases.items() if not options.filter or any(fnmatch.fnmatch(n, f) for f in options.filter)}
     with tempfile.TemporaryDirectory() as work:
         records = check(options, Path(work), cases)
-    failed = 0
+        bad_tools = [] if options.filter else check_tools(options, Path(work))
+    for name, said in bad_tools:
+        print(f"FAIL {name}: {said}")
+    failed = len(bad_tools)
     for name, record in records.items():
         said = json.dumps(record)
         wanted = f"CASTNET_ERR_{FAULTS[name][1]}" if name in FAULTS else None
@@ -450,7 +464,7 @@ def main():
             continue
         failed += 1
         print(f"FAIL {name}: {'wanted ' + wanted + '; ' if wanted else ''}{said[:600]}")
-    return harness.totals(len(records) - failed, failed)
+    return harness.totals(len(records) + (0 if options.filter else 2) - failed, failed)
 
 
 if __name__ == "__main__":
