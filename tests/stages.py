@@ -135,6 +135,8 @@ STAGES = [
           [random_graphs("random"), random_graphs("random", "--every 3 --check=--no-fuse"), random_graphs("random", "--every 3 --offset 1 --check=--no-reuse")],
           [random_graphs("random_many", f"--cc {cc} {how}".strip()) for cc, how in (("gcc", ""), ("gcc", "--check=--no-fuse"), ("clang", "--check=--no-reuse"),
                                                                                     ("clang", "--check=--no-fuse --check=--no-reuse"))]),
+    Stage("contrib", "operators of com.microsoft against ONNX Runtime",
+          ["{python} tests/contrib/run.py --castnet {plain}"]),
     Stage("gradient", "gradients against differences of the reference evaluation",
           ["{python} tests/gradient/run.py --castnet {plain}"]),
     Stage("estimators", "ai.onnx.ml: estimators of scikit-learn, XGBoost, LightGBM against the libraries (full form only)", [],

@@ -110,3 +110,25 @@ Value *op_probabilities(OpContext *c, Value *scores, Value *bias, bool may_be_bl
   Value *blind = build_fn2(b, SC_eq, best, op_scalar_like(c, bias, -__builtin_inf()));
   return build_fn3(b, SC_select, blind, op_scalar_like(c, p, 0), p);
 }
+
+/* mask_index of shape [B] (numbers of valid keys), [B][T] or [B][S][T] (1: visible): filter is added where hidden. */
+Value *op_index_bias(OpContext *c, Value *mask, const Dim *keys, DType t, float filter) {
+  Builder *b = &c->b;
+  Value *shown;
+  if (mask->type.rank == 1) {
+    Arena *a = op_arena(c);
+    Expr e = {0};
+    (void)expr_fn2(a, &e, SC_lt, expr_index(a, &e, 3),
+                   expr_cast(a, &e, DT_s64, true, expr_input(a, &e, 0, mask->type.dtype)));
+    const Dim *const dims[] = {mask->type.dims[0], op_dims(c)->one, op_dims(c)->one, keys};
+    Value *lengths = build_unsqueeze(b, mask, 7u << 1);
+    shown = build_expr(b, e, &lengths, 1, 4, dims);
+  } else if (mask->type.rank == 2 || mask->type.rank == 3) {
+    shown = build_fn2(b, SC_ne, build_unsqueeze(b, mask, mask->type.rank == 2 ? 3u << 1 : 1u << 1),
+                      build_scalar_i(b, mask->type.dtype, 0));
+  } else {
+    (void)op_unsupported(c, "with a mask of shape %s", build_shape_text(b, mask));
+    return NULL;
+  }
+  return build_fn3(b, SC_select, shown, build_scalar_f(b, t, 0), build_scalar_f(b, t, (double)filter));
+}

@@ -20,6 +20,10 @@ typedef struct Visibility {
 Value *op_visible(OpContext *c, const Visibility *v, const Dim *queries, const Dim *keys);
 Value *op_bias_of(OpContext *c, Value *allowed, DType t);      /* 0 where true, -infinity elsewhere; NULL of NULL */
 Value *op_mask_bias(OpContext *c, Value *mask, const Dim *keys, DType t);
+/* The same of com.microsoft's masks: numbers of valid keys [B], or [B][T] or [B][S][T], 1 visible; `filter` where hidden. */
+Value *op_index_bias(OpContext *c, Value *mask, const Dim *keys, DType t, float filter);
+/* RotaryEmbedding of inputs x, cos, sin, positions or NULL, with the node's attributes. */
+bool op_rotary(OpContext *c);
 Value *op_probabilities(OpContext *c, Value *scores, Value *bias, bool may_be_blind);
 
 #endif

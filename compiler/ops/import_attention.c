@@ -133,11 +133,13 @@ static Value *rotary_cache(OpContext *c, size_t k, Value *positions) {
   return cache && cache->type.rank == 3 ? build_unsqueeze(&c->b, cache, 1u << 1) : cache;
 }
 
-bool import_rotary_embedding(OpContext *c) {
+bool op_rotary(OpContext *c) {
   Builder *b = &c->b;
   DimCtx *d = op_dims(c);
   const uint32_t rank = op_rank(c, 0);
-  const int64_t heads = op_int(c, "num_heads", 0);
+  int64_t heads = op_int(c, "num_heads", 0), half_head, all;
+  if (rank == 3 && heads < 1 && op_rank(c, 1) == 2 && dim_is_const(op_dim(c, 1, 1), &half_head) && dim_is_const(op_dim(c, 0, 2), &all) && half_head > 0)
+    heads = all / (2 * half_head);
   if (rank != 4 && (rank != 3 || heads < 1))
     return op_fail(c, DIAG_E0402, "input %s must have rank 4, or rank 3 with attribute 'num_heads'", op_shape(c, 0));
   Value *x = op_split_heads(c, op_in(c, 0), heads);
@@ -155,29 +157,12 @@ bool import_rotary_embedding(OpContext *c) {
   return op_give(c, 0, rank == 3 ? op_join_heads(c, y) : y);
 }
 
-/* ---- com.microsoft ---- */
-/* mask_index of shape [B] (numbers of valid keys), [B][T] or [B][S][T] (1: visible): filter is added where hidden. */
-static Value *index_bias(OpContext *c, Value *mask, const Dim *keys, DType t, float filter) {
-  Builder *b = &c->b;
-  Value *shown;
-  if (mask->type.rank == 1) {
-    Arena *a = op_arena(c);
-    Expr e = {0};
-    (void)expr_fn2(a, &e, SC_lt, expr_index(a, &e, 3),
-                   expr_cast(a, &e, DT_s64, true, expr_input(a, &e, 0, mask->type.dtype)));
-    const Dim *const dims[] = {mask->type.dims[0], op_dims(c)->one, op_dims(c)->one, keys};
-    Value *lengths = build_unsqueeze(b, mask, 7u << 1);
-    shown = build_expr(b, e, &lengths, 1, 4, dims);
-  } else if (mask->type.rank == 2 || mask->type.rank == 3) {
-    shown = build_fn2(b, SC_ne, build_unsqueeze(b, mask, mask->type.rank == 2 ? 3u << 1 : 1u << 1),
-                      build_scalar_i(b, mask->type.dtype, 0));
-  } else {
-    (void)op_unsupported(c, "with a mask of shape %s", build_shape_text(b, mask));
-    return NULL;
-  }
-  return build_fn3(b, SC_select, shown, build_scalar_f(b, t, 0), build_scalar_f(b, t, (double)filter));
+bool import_rotary_embedding(OpContext *c) {
+  if (op_rank(c, 0) == 3 && op_int(c, "num_heads", 0) < 1) return op_fail(c, DIAG_E0402, "input %s has rank 3: attribute 'num_heads' must be given", op_shape(c, 0));
+  return op_rotary(c);
 }
 
+/* ---- com.microsoft ---- */
 /* input [B][S][in] by weights [in][3 * hidden], plus bias: Q, K and V; past and present are [2][B][n][T][h]. */
 static bool packed_projection(OpContext *c, int64_t heads, Value **qkv) {
   Builder *b = &c->b;
@@ -231,7 +216,7 @@ bool import_ms_attention(OpContext *c) {
   const Dim *keys = qkv[1]->type.dims[2];
   Value *bias = op_bias_of(c, op_visible(c, &sight, qkv[0]->type.dims[2], keys), t);
   if (op_in(c, 3)) {
-    Value *mask = index_bias(c, op_in(c, 3), keys, t, op_float(c, "mask_filter_value", -10000.0f));
+    Value *mask = op_index_bias(c, op_in(c, 3), keys, t, op_float(c, "mask_filter_value", -10000.0f));
     if (!mask) return false;
     bias = plus(c, bias, mask);
   }

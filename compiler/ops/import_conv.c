@@ -56,32 +56,11 @@ bool import_conv_integer(OpContext *c) {
 
 /* Convolution, plus Z, through an activation. */
 bool import_fused_conv(OpContext *c) {
-  Builder *b = &c->b;
   Value *y = op_conv(c, op_in(c, 0), op_in(c, 1), op_in(c, 2), NULL, NULL);
-  if (y && op_in(c, 3)) y = build_fn2(b, SC_add, y, op_in(c, 3));
-  if (!y) return false;
+  if (y && op_in(c, 3)) y = build_fn2(&c->b, SC_add, y, op_in(c, 3));
   size_t n;
   const float *p = op_floats(c, "activation_params", &n);
-  const Str act = op_str(c, "activation", "");
-  if (act.len == 0) return op_give(c, 0, y);
-  Value *zero = op_scalar_like(c, y, 0);
-  if (str_is(act, "Relu")) return op_give(c, 0, build_fn2(b, SC_max, y, zero));
-  if (str_is(act, "Tanh")) return op_give(c, 0, build_fn1(b, SC_tanh, y));
-  if (str_is(act, "Sigmoid")) return op_give(c, 0, build_fn1(b, SC_sigmoid, y));
-  if (str_is(act, "LeakyRelu") && n == 1) {
-    Value *low = build_fn2(b, SC_mul, y, op_scalar_like(c, y, (double)p[0]));
-    return op_give(c, 0, build_fn3(b, SC_select, build_fn2(b, SC_lt, y, zero), low, y));
-  }
-  if (str_is(act, "Clip") && n == 2) {
-    Value *low = build_fn2(b, SC_max, y, op_scalar_like(c, y, (double)p[0]));
-    return op_give(c, 0, build_fn2(b, SC_min, low, op_scalar_like(c, y, (double)p[1])));
-  }
-  if (str_is(act, "HardSigmoid") && n == 2) {
-    Value *v = build_fn2(b, SC_add, build_fn2(b, SC_mul, y, op_scalar_like(c, y, (double)p[0])),
-                         op_scalar_like(c, y, (double)p[1]));
-    return op_give(c, 0, build_fn2(b, SC_min, build_fn2(b, SC_max, v, zero), op_scalar_like(c, y, 1)));
-  }
-  return op_unsupported(c, "activation %s", diag_quote(b->ir->diags, act));
+  return y && op_give(c, 0, op_activation(c, y, p, n));
 }
 
 /* ---- ConvTranspose ---- */

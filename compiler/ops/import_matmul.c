@@ -33,6 +33,12 @@ bool import_gemm(OpContext *c) {
   return op_give(c, 0, sum);
 }
 
+/* com.microsoft: Gemm through an activation. */
+bool import_fused_gemm(OpContext *c) {
+  const float p[] = {op_float(c, "activation_alpha", 0.01f), op_float(c, "activation_beta", 0)};
+  return import_gemm(c) && op_give(c, 0, op_activation(c, c->out[0], p, 2));
+}
+
 /* v - zero in s32. */
 static Value *centred(OpContext *c, Value *v, Value *zero) {
   Builder *b = &c->b;

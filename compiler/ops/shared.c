@@ -183,3 +183,28 @@ bool op_window(OpContext *c, const Value *x, uint32_t n, const int64_t *kernel, 
   }
   return true;
 }
+
+/* ---- activations by name ---- */
+Value *op_activation(OpContext *c, Value *y, const float *p, size_t n) {
+  Builder *b = &c->b;
+  const Str act = op_str(c, "activation", "");
+  if (act.len == 0 || !y) return y;
+  Value *zero = op_scalar_like(c, y, 0);
+  if (str_is(act, "Relu")) return build_fn2(b, SC_max, y, zero);
+  if (str_is(act, "Tanh")) return build_fn1(b, SC_tanh, y);
+  if (str_is(act, "Sigmoid")) return build_fn1(b, SC_sigmoid, y);
+  if (str_is(act, "LeakyRelu") && n >= 1) {
+    Value *low = build_fn2(b, SC_mul, y, op_scalar_like(c, y, (double)p[0]));
+    return build_fn3(b, SC_select, build_fn2(b, SC_lt, y, zero), low, y);
+  }
+  if (str_is(act, "Clip") && n >= 2) {
+    Value *low = build_fn2(b, SC_max, y, op_scalar_like(c, y, (double)p[0]));
+    return build_fn2(b, SC_min, low, op_scalar_like(c, y, (double)p[1]));
+  }
+  if (str_is(act, "HardSigmoid") && n >= 2) {
+    Value *v = build_fn2(b, SC_add, build_fn2(b, SC_mul, y, op_scalar_like(c, y, (double)p[0])), op_scalar_like(c, y, (double)p[1]));
+    return build_fn2(b, SC_min, build_fn2(b, SC_max, v, zero), op_scalar_like(c, y, 1));
+  }
+  (void)op_unsupported(c, "activation %s", diag_quote(b->ir->diags, act));
+  return NULL;
+}

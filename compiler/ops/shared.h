@@ -83,5 +83,7 @@ Value *op_keep_shape(OpContext *c, Value *v, const Value *x);
 Value *op_post_transform(OpContext *c, Value *scores);
 /* Conv with the node's attributes; bias and zero points may be NULL. NULL after a diagnostic. */
 Value *op_conv(OpContext *c, Value *x, Value *w, Value *bias, Value *x_zero, Value *w_zero);
+/* y through com.microsoft's attribute 'activation', with its n parameters. NULL after a diagnostic. */
+Value *op_activation(OpContext *c, Value *y, const float *p, size_t n);
 
 #endif

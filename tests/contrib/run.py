@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+"""Operators of com.microsoft against ONNX Runtime.
+
+  run.py --castnet build/compiler/castnet [--filter NAME]
+
+Each case is one node: its inputs (a name beginning with `w` is a constant of the model), its attributes, the number of its outputs. ONNX
+Runtime, without optimisations, gives the outputs that `castnet check` compares with.
+"""
+import argparse
+import dataclasses
+import fnmatch
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import helper, numpy_helper
+
+CASES = []
+RTOL, ATOL = 1e-3, 1e-5
+
+
+@dataclasses.dataclass
+class Case:
+    name: str
+    op: str
+    inputs: list  # (name, array) or None
+    attributes: dict
+    outputs: int = 1
+    atol: float = ATOL
+    asked: list = None  # inputs that mean the same, where ONNX Runtime does not take these
+
+
+def case(*args, **options):
+    CASES.append(Case(*args, **options))
+
+
+def rng(seed):
+    return np.random.default_rng(seed)
+
+
+def floats(*shape, seed=1):
+    return rng(seed).uniform(-1, 1, shape).astype(np.float32)
+
+
+def bytes_of(*shape, seed=1, dtype=np.uint8):
+    low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+    return rng(seed).integers(low, high + 1, shape).astype(dtype)
+
+
+# ---- MatMulNBits: weights, scales, zero points by block ----
+def nbits(name, bits, block, k, n, zeros=None, bias=False, constant=True, g_idx=False):
+    count = -(-k // block)
+    w = "w" if constant else ""
+    packed = bytes_of(n, count, block * bits // 8, seed=2)
+    inputs = [("a", floats(2, 3, k)), (f"{w}b", packed), (f"{w}s", np.abs(floats(n, count, seed=3)))]
+    if zeros == "packed":
+        inputs.append((f"{w}z", bytes_of(n, -(-count * bits // 8), seed=4)))
+    elif zeros == "float":
+        inputs.append((f"{w}z", rng(4).integers(0, 1 << bits, (n, count)).astype(np.float32)))
+    else:
+        inputs.append(None)
+    inputs.append((f"{w}g", (np.arange(k) % count).astype(np.int32)) if g_idx else None)
+    inputs.append((f"{w}c", floats(n, seed=5)) if bias else None)
+    case(name, "MatMulNBits", inputs, {"K": k, "N": n, "bits": bits, "block_size": block}, atol=1e-4)
+
+
+nbits("nbits_4", 4, 16, 32, 8)
+nbits("nbits_4_tail", 4, 16, 40, 6, zeros="packed")
+nbits("nbits_4_float_zeros", 4, 32, 64, 5, zeros="float")
+nbits("nbits_4_bias", 4, 32, 96, 5, zeros="packed", bias=True)
+nbits("nbits_4_inputs", 4, 16, 40, 6, zeros="packed", constant=False)
+nbits("nbits_4_g_idx", 4, 16, 48, 6, g_idx=True)
+nbits("nbits_8", 8, 16, 32, 8, zeros="packed")
+
+# ---- other quantised products ----
+for kind in (np.uint8, np.int8):
+    word = np.dtype(kind).name
+    scales = [("as", np.float32(0.05)), ("bs", floats(5, seed=3) ** 2 + np.float32(0.01))]
+    case(f"to_float_{word}", "MatMulIntegerToFloat",
+         [("a", bytes_of(3, 4, dtype=np.uint8)), ("wb", bytes_of(4, 5, seed=2, dtype=kind)), *scales, ("az", np.uint8(100)),
+          ("wz", bytes_of(5, seed=4, dtype=kind)), ("c", floats(5, seed=5))], {})
+    case(f"dynamic_matmul_{word}", "DynamicQuantizeMatMul",
+         [("a", floats(3, 4)), ("wb", bytes_of(4, 5, seed=2, dtype=kind)), ("ws", np.float32(0.02)), ("wz", np.asarray(3, kind)), ("c", floats(5, seed=5))], {})
+qgemm = [("a", bytes_of(3, 4)), ("as", np.float32(0.05)), ("az", np.uint8(120)), ("wb", bytes_of(5, 4, seed=2)), ("ws", np.float32(0.02)), ("wz", np.uint8(130)),
+         ("wc", rng(6).integers(-500, 500, 5).astype(np.int32))]
+case("qgemm_float", "QGemm", qgemm, {"transB": 1})
+case("qgemm", "QGemm", [*qgemm, ("ys", np.float32(0.3)), ("yz", np.uint8(110))], {"transB": 1, "alpha": 1.0})
+for act in ("Relu", "LeakyRelu", "Sigmoid", "Tanh"):
+    case(f"fused_gemm_{act.lower()}", "FusedGemm", [("a", floats(3, 4)), ("b", floats(4, 5, seed=2)), ("c", floats(5, seed=3))],
+         {"activation": act, "alpha": 0.5, "beta": 2.0, **({"activation_alpha": 0.2} if act == "LeakyRelu" else {})})
+lstm_w, lstm_r = bytes_of(1, 3, 16, seed=2, dtype=np.int8), bytes_of(1, 4, 16, seed=3, dtype=np.int8)
+case("dynamic_lstm", "DynamicQuantizeLSTM",
+     [("x", floats(5, 2, 3)), ("ww", lstm_w), ("wr", lstm_r), ("wb", floats(1, 32, seed=4)), None, None, None, None,
+      ("ws", np.full(1, 0.004, np.float32)), ("wz", np.zeros(1, np.int8)), ("rs", np.full(1, 0.004, np.float32)), ("rz", np.zeros(1, np.int8))],
+     {"hidden_size": 4}, 3, atol=2e-2)
+
+# ---- heads ----
+q, k, v = floats(2, 3, 8), floats(2, 5, 8, seed=2), floats(2, 5, 8, seed=3)
+heads = {"num_heads": 2}
+case("heads", "MultiHeadAttention", [("q", q), ("k", k), ("v", v)], heads)
+case("heads_bias", "MultiHeadAttention", [("q", q), ("k", k), ("v", v), ("b", floats(24, seed=4))], heads)
+case("heads_scale", "MultiHeadAttention", [("q", q), ("k", k), ("v", v)], {**heads, "scale": 0.25})
+case("heads_lengths", "MultiHeadAttention", [("q", q), ("k", k), ("v", v), None, ("m", np.array([3, 5], np.int32))], heads)
+case("heads_mask", "MultiHeadAttention", [("q", q), ("k", k), ("v", v), None, ("m", (floats(2, 5, seed=6) > -0.5).astype(np.int32))], heads)
+case("heads_attention_bias", "MultiHeadAttention", [("q", q), ("k", k), ("v", v), None, None, ("a", floats(1, 2, 3, 5, seed=7))], heads)
+three, two = floats(2, 3, 2, 3, 4), floats(2, 5, 2, 2, 4)
+case("heads_packed", "MultiHeadAttention", [("q", three)], heads,
+     asked=[(name, three[:, :, :, i].reshape(2, 3, 8)) for i, name in enumerate("qkv")])
+case("heads_packed_keys", "MultiHeadAttention", [("q", q), ("k", two)], heads,
+     asked=[("q", q), *((name, two[:, :, :, i].reshape(2, 5, 8)) for i, name in enumerate("kv"))])
+case("heads_cross", "MultiHeadAttention", [("q", q), ("k", floats(2, 2, 5, 4, seed=2)), ("v", floats(2, 2, 5, 4, seed=3))], heads)
+case("heads_past", "MultiHeadAttention", [("q", q), ("k", k[:, :3]), ("v", v[:, :3]), None, None, None, ("pk", floats(2, 2, 4, 4, seed=8)), ("pv", floats(2, 2, 4, 4, seed=9))],
+     {**heads, "unidirectional": 1}, 3)
+table = floats(10, 4, seed=5)
+for interleaved in (0, 1):
+    case(f"rotary_{interleaved}", "RotaryEmbedding", [("x", floats(2, 3, 16)), ("p", np.array([[0, 1, 2], [4, 5, 6]], np.int64)), ("c", table), ("s", floats(10, 4, seed=6))],
+         {"interleaved": interleaved})
+    case(f"rotary_offset_{interleaved}", "RotaryEmbedding", [("x", floats(2, 2, 3, 8)), ("p", np.array([3], np.int64)), ("c", table), ("s", floats(10, 4, seed=6))],
+         {"interleaved": interleaved})
+
+
+def model_of(row):
+    node = helper.make_node(row.op, [i[0] if i else "" for i in row.inputs], [f"y{i}" for i in range(row.outputs)], domain="com.microsoft", **row.attributes)
+    given = [(name, np.asarray(v)) for name, v in filter(None, row.inputs)]
+    infos = [helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(v.dtype), v.shape) for name, v in given if name[0] != "w"]
+    constants = [numpy_helper.from_array(v, name) for name, v in given if name[0] == "w"]
+    outputs = [helper.make_value_info(f"y{i}", onnx.TypeProto()) for i in range(row.outputs)]
+    graph = helper.make_graph([node], row.name, infos, outputs, constants)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20), helper.make_opsetid("com.microsoft", 1)], ir_version=10)
+    return model, {name: v for name, v in given if name[0] != "w"}
+
+
+def oracle(row):
+    model, inputs = model_of(row)
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level, options.intra_op_num_threads = 4, 1
+    return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"]).run(None, inputs)
+
+
+def judge(castnet, row, folder):
+    model, inputs = model_of(row)
+    outputs = oracle(dataclasses.replace(row, inputs=row.asked or row.inputs))
+    for info, value in zip(model.graph.output, outputs):
+        info.CopyFrom(helper.make_tensor_value_info(info.name, helper.np_dtype_to_tensor_dtype(value.dtype), value.shape))
+    data = folder / "test_data_set_0"
+    data.mkdir()
+    onnx.save(model, folder / "model.onnx")
+    for side, arrays in (("input", inputs.values()), ("output", outputs)):
+        for i, array in enumerate(arrays):
+            (data / f"{side}_{i}.pb").write_bytes(numpy_helper.from_array(array).SerializeToString())
+    done = subprocess.run([castnet, "check", folder / "model.onnx", "--rtol", str(RTOL), "--atol", str(row.atol)], capture_output=True, text=True)
+    return done.returncode == 0, done.stdout + done.stderr
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--castnet", required=True, type=Path)
+    options.add_argument("--filter", default="*")
+    args = options.parse_args()
+    passed = failed = 0
+    for row in CASES:
+        if not fnmatch.fnmatch(row.name, args.filter):
+            continue
+        try:
+            with tempfile.TemporaryDirectory() as folder:
+                ok, said = judge(args.castnet.resolve(), row, Path(folder))
+        except Exception as error:  # the oracle refuses the case
+            ok, said = False, f"{error}\n"
+        passed, failed = passed + ok, failed + (not ok)
+        if not ok:
+            print(f"FAIL {row.name}\n{said}again: tests/contrib/run.py --castnet {args.castnet} --filter {row.name}")
+    print(f"{passed} passed, {failed} failed")
+    return failed != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
