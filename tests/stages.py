@@ -132,7 +132,7 @@ STAGES = [
           ["{python} tests/conformance/run.py --castnet {plain} --cases {versions} --expected tests/versions/expected_failures.txt",
            "{python} tests/versions/coverage.py --versions {versions}"]),
     Stage("random", "random graphs against ONNX Runtime: fused and not, memory reused and not",
-          [random_graphs("random"), random_graphs("random", "--every 3 --check=--no-fuse"), random_graphs("random", "--every 3 --offset 1 --check=--no-reuse")],
+          [random_graphs("random"), random_graphs("random", "--every 5 --check=--no-fuse"), random_graphs("random", "--every 5 --offset 1 --check=--no-reuse")],
           [random_graphs("random_many", f"--cc {cc} {how}".strip()) for cc, how in (("gcc", ""), ("gcc", "--check=--no-fuse"), ("clang", "--check=--no-reuse"),
                                                                                     ("clang", "--check=--no-fuse --check=--no-reuse"))]),
     Stage("contrib", "operators of com.microsoft against ONNX Runtime",

@@ -15,7 +15,8 @@ SIGNED = (np.int64, np.int32, np.int8, np.int16)
 UNSIGNED = (np.uint8, np.uint16, np.uint32, np.uint64)
 ANY = FLOATS + SIGNED + UNSIGNED + (np.bool_,)
 LOCAL = "castnet.random"  # the domain of local functions
-MOST_ELEMENTS = 4096
+MOST_ELEMENTS = 16384
+SMALL, WIDE = (1, 2, 3, 4, 5, 6, 7, 2, 3, 4), (1, 3, 8, 9, 16, 17, 31, 33)  # sizes of axes: few elements, or more than a vector
 
 
 class Unfit(Exception):
@@ -43,6 +44,7 @@ class Graph:
     def __init__(self, seed, opset):
         self.r, self.opset = random.Random(seed), opset
         self.symbolic = self.r.random() < 0.4  # some sizes of inputs are declared as symbols
+        self.sizes = WIDE if self.r.random() < 0.25 else SMALL
         self.np = np.random.default_rng(seed)
         self.pool, self.inputs, self.nodes, self.constants, self.functions = [], [], [], [], []
         self.data, self.count = [], 0
@@ -86,7 +88,7 @@ class Graph:
         return np.asarray(self.np.integers(low, 6, shape), dtype=dtype)
 
     def shape(self, low=0, high=4):
-        return tuple(self.r.choice((1, 2, 3, 4, 5, 6, 7, 2, 3, 4)) if self.r.random() < 0.98 else 0 for _ in range(self.r.randint(low, high)))
+        return tuple(self.r.choice(self.sizes) if self.r.random() < 0.98 else 0 for _ in range(self.r.randint(low, high)))
 
     # ---- choosing ----
     def pick(self, dtypes=ANY, low=0, high=6, exact=False, test=None):

@@ -19,13 +19,15 @@ from onnx import helper, numpy_helper
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "versions")]
+import ops_control  # noqa: E402
 import ops_move  # noqa: E402
 import ops_nn  # noqa: E402
+import ops_patterns  # noqa: E402
 import ops_simple  # noqa: E402
 import oracles  # noqa: E402
 from graph import LOCAL, Graph, Unfit  # noqa: E402
 
-ROWS = ops_simple.ROWS + ops_move.ROWS + ops_nn.ROWS
+ROWS = ops_simple.ROWS + ops_move.ROWS + ops_nn.ROWS + ops_patterns.ROWS + ops_control.ROWS
 OPSETS = (13, 15, 17, 18, 19, 20, 21, 22)
 LARGEST = {np.dtype(np.float16): 500.0}  # else 1e4: beyond that, float32 keeps too few digits behind the point
 INPUT_TYPES = (np.float32,) * 6 + (np.int64, np.int32, np.float64, np.bool_, np.uint8, np.int8, np.float16)
