@@ -157,6 +157,8 @@ Value *import_constant_value(Importer *im, const OnnxTensor *t);
 Value *import_sparse_value(Importer *im, const OnnxSparse *s, Str name);
 /* A declared type; unnamed dimensions are the symbols `<name>_d<k>`. False after a diagnostic. */
 bool import_type(Importer *im, const OnnxType *t, Str name, Type *ret);
+/* A declared dimension as a constant or over those of the model's inputs; NULL where it is neither. */
+const Dim *import_known_dim(Importer *im, const OnnxDim *d);
 /* What a declared sequence or optional holds. */
 bool import_seq_type(Importer *im, const OnnxType *t, Str name, SeqType *ret);
 void import_declare_symbols(Importer *im, const OnnxGraph *g);

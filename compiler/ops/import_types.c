@@ -106,6 +106,15 @@ static const Dim *parameter_expression(Importer *im, Str text) {
   return speaks ? d : NULL;
 }
 
+const Dim *import_known_dim(Importer *im, const OnnxDim *d) {
+  if (d->kind == ONNX_DIM_VALUE && d->value >= 0) return dim_const(im->ir->dims, d->value);
+  if (!is_named(d)) return NULL;
+  for (size_t i = 0; i < im->opt->n_dims; i++)
+    if (str_eq(im->opt->dims[i].name, d->param) && im->opt->dims[i].lo == im->opt->dims[i].hi) return dim_const(im->ir->dims, im->opt->dims[i].lo);
+  const Dim *e = parameter_expression(im, d->param), *symbol = e ? NULL : dim_symbol_find(im->ir->dims, d->param);
+  return e ? e : symbol && symbol->symbol.origin == DIM_FROM_INPUT ? symbol : NULL;
+}
+
 static const Dim *import_dim(Importer *im, const OnnxDim *d, Str name, size_t axis) {
   if (d->kind == ONNX_DIM_VALUE && d->value >= 0) return dim_const(im->ir->dims, d->value);
   if (is_named(d)) {

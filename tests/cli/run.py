@@ -256,6 +256,39 @@ int my_twice(const castnet_tensor *in, size_t n_in, castnet_tensor *out, size_t 
     b.good("check", "c.onnx", "twice", "--op", "my::Twice=my_twice", "--source", "twice.c", "--cc", b.cc)
 
 
+def test_custom_operator_measures(b):
+    """Sizes that the model leaves open: [n] positive elements of x, and a row of them a time."""
+    nodes = [node("Positive", ["x"], ["p", "t"], domain="my"), node("Neg", ["p"], ["y"]), node("Identity", ["t"], ["z"])]
+    built = model(nodes, [value("x", F32, (4,))], [value("y", F32, ("n",)), value("z", F32, None)], imports=[("my", 1)])
+    built.graph.value_info.extend([value("p", F32, ("n",)), value("t", F32, (2, None))])
+    b.write("p.onnx", to_bytes(built))
+    b.write("positive.c", b'''#include "castnet_abi.h"
+int my_positive(const castnet_tensor *in, size_t n_in, castnet_tensor *out, size_t n_out, const castnet_attr *attrs,
+                size_t n_attrs, void *scratch, size_t scratch_size, const castnet_env *env) {
+  const float *x = (const float *)in->data;
+  int64_t n = 0;
+  (void)n_in, (void)n_out, (void)attrs, (void)n_attrs, (void)scratch, (void)scratch_size, (void)env;
+  for (int64_t i = 0; i < in->dims[0]; i++) {
+    if (!(x[i] > 0)) continue;
+    if (out[0].data != NULL) {
+      ((float *)out[0].data)[n] = x[i];
+      ((float *)out[1].data)[n] = ((float *)out[1].data)[out[1].dims[1] + n] = x[i];
+    }
+    n++;
+  }
+  if (out[0].data == NULL) out[0].dims[0] = out[1].dims[1] = n;
+  return out[1].dims[0] == 2 && out[0].dims[0] == n ? CASTNET_OK : CASTNET_ERR_OP;
+}
+''')
+    for k, x in enumerate(([1, -2, 3, 4], [-1, -2, 0, -4])):
+        x = np.array(x, dtype=np.float32)
+        p = x[x > 0]
+        for name, data in (("input_0", numpy_helper.from_array(x, "x")), ("output_0", numpy_helper.from_array(-p, "y")),
+                           ("output_1", numpy_helper.from_array(np.stack([p, p]), "z"))):
+            b.write(f"positive_{k}/{name}.pb", data.SerializeToString())
+    b.good("check", "p.onnx", "positive_0", "positive_1", "--op", "my::Positive=my_positive", "--source", "positive.c", "--cc", b.cc)
+
+
 def test_interruption(b):
     slow = b.folder / "slow-cc"
     slow.write_text("#!/bin/sh\nsleep 60\n")
