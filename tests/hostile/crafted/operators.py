@@ -165,7 +165,7 @@ WRONG = {
     "Tile": [("count", ["2x3", [2]], {}), ("negative", ["2x3", [-1, 1]], {}), ("huge", ["2x3", [BIG, BIG]], {}),
              ("float", ["2x3", [1.0, 1.0]], {})],
     "Pad": [("count", ["2x3", [1, 1]], {}), ("too_negative", ["2x3", [-3, 0, 0, 0]], {}), ("huge", ["2x3", [BIG, BIG, BIG, BIG]], {}),
-            ("mode", ["2x3", [0, 1, 0, 1]], {"mode": "mirror"}), ("reflect_too_far", ["2x3", [0, 3, 0, 0]], {"mode": "reflect"}),
+            ("mode", ["2x3", [0, 1, 0, 1]], {"mode": "mirror"}),
             ("pads_float", ["2x3", [0.0] * 4], {}), ("pads_missing", ["2x3"], {}), ("minimum", ["2x3", [SMALL, 0, 0, 0]], {}),
             ("axes_range", ["2x3", [1, 1], "", [5]], {"_opset": 18}), ("value_type", ["2x3", [1, 1, 1, 1], "f64:"], {})],
     "MatMul": [("inner", ["2x3", "4x5"], {}), ("scalar", ["2x3", np.float32(2)], {}), ("batch", ["2x2x3", "3x3x4"], {}),
