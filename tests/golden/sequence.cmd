@@ -1,0 +1,1 @@
+./castnet compile sequence.onnx -o out --target c99
