@@ -108,7 +108,7 @@ static bool check_program(const Frame *f) {
     diag_add(f->diags, DIAG_E0306, (DiagPlace){0}, "graph output %s of this type is not compiled", diag_quote(f->diags, o->onnx));
   }
   for (size_t i = 0; i < f->n_in; i++)
-    if (f->in[i].type.kind == TYPE_MAP || (f->in[i].type.kind != TYPE_TENSOR && *f->lang->device))
+    if (f->in[i].type.kind != TYPE_TENSOR && *f->lang->device)
       diag_add(f->diags, DIAG_E0306, (DiagPlace){0}, "graph input %s of this type is not compiled",
                diag_quote(f->diags, f->in[i].onnx));
   if (dim_is_bad(f->arena_bytes))

@@ -28,6 +28,14 @@ static const char *type_word(int dtype) {
   return t == DT_NONE ? "an unknown type" : dtype_name(t);
 }
 
+/* Keys and values of a map: generated code reads them as what the model says. */
+static bool map_fits(const castnet_type *t, const OnnxValue *v) {
+  bool ok = v->n_items == v->n_keys && (v->n_keys == 0 || v->key_type == t->key);
+  for (size_t i = 0; i < v->n_items; i++)
+    ok = ok && v->items[i].kind == ONNX_TYPE_TENSOR && v->items[i].tensor->data_type == t->dtype && v->items[i].tensor->n_elements == 1;
+  return ok;
+}
+
 /* Whether what a sequence or optional of the data holds is of the model's type. */
 static bool held_fits(Diags *d, const char *path, const char *name, const castnet_type *t, const OnnxValue *v) {
   static const OnnxTypeKind kinds[] = {[CASTNET_KIND_TENSOR] = ONNX_TYPE_TENSOR, [CASTNET_KIND_SEQUENCE] = ONNX_TYPE_SEQUENCE,
@@ -36,6 +44,10 @@ static bool held_fits(Diags *d, const char *path, const char *name, const castne
   if (v->kind != kinds[t->kind]) return (void)diag_add(d, DIAG_E0601, place, "%s holds values of another kind than in the model", name), false;
   if (t->kind == CASTNET_KIND_TENSOR && v->tensor->data_type != t->dtype) {
     (void)diag_add(d, DIAG_E0601, place, "%s holds %s in the model, %s in the data", name, type_word(t->dtype), type_word(v->tensor->data_type));
+    return false;
+  }
+  if (t->kind == CASTNET_KIND_MAP && !map_fits(t, v)) {
+    (void)diag_add(d, DIAG_E0601, place, "%s has keys or values of other types than in the model", name);
     return false;
   }
   for (size_t i = 0; i < v->n_items && t->kind != CASTNET_KIND_MAP; i++)

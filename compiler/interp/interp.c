@@ -65,7 +65,7 @@ static InterpStatus bind_inputs(Interp *in, const HostTensor *inputs) {
   for (int pass = 0; pass < 2; pass++) {
     for (size_t i = 0; i < in->p->inputs.n; i++) {
       const PTensor *t = &in->p->tensors.data[in->p->inputs.data[i]];
-      if (in->p->ir->main->inputs.data[i]->type.seq) {
+      if (in->p->ir->main->inputs.data[i]->type.seq || in->p->ir->main->inputs.data[i]->type.map) {
         in->data[t->buffer] = inputs[i].data;
         continue;
       }

@@ -208,6 +208,10 @@ static void lower_inputs(Lower *l, const Graph *g) {
       lower_sequence_input(l, v, (uint32_t)i);
       continue;
     }
+    if (v->type.map) {
+      lower_map_input(l, v, (uint32_t)i);
+      continue;
+    }
     uint32_t t = lower_tensor(l, v->type.dtype, v->type.rank, v->type.dims,
                               (Buffer){.kind = BUF_INPUT, .index = (uint32_t)i, .name = v->name, .align = 1});
     Virt virt = virt_of_tensor(l->p, t);

@@ -79,6 +79,7 @@ uint32_t lower_tensor(Lower *l, DType t, uint32_t rank, const Dim *const *dims, 
 void lower_sequence_input(Lower *l, const Value *v, uint32_t index);
 void lower_sequence_output(Lower *l, const Value *v, uint32_t index, Str name);
 /* lower_map.c: the same of maps. */
+void lower_map_input(Lower *l, const Value *v, uint32_t index);
 void lower_map_output(Lower *l, const Value *v, uint32_t index, Str name);
 bool lower_unsupported(Lower *l, const Node *n, const char *what);
 /* Fuses a pointwise result into the step that made one of its operands; true if done. */

@@ -39,16 +39,35 @@ static Value *column_value(OpContext *c, const Column *v, const Place *at, size_
   return op_vector(c, v->type, n + more, host);
 }
 
+/* The distinct keys' places in ascending order; how many. */
+static size_t sort_column(OpContext *c, const Column *keys, Place **ret) {
+  Place *places = NEW_ARRAY(op_arena(c), Place, keys->n);
+  const castnet_tensor t = {.data = (void *)(uintptr_t)keys->host, .dtype = (uint32_t)dtype_rows[keys->type].onnx};
+  size_t n = 0;
+  for (size_t i = 0; i < keys->n; i++) places[i] = (Place){t, i};
+  if (keys->n) qsort(places, keys->n, sizeof *places, place_order);
+  for (size_t i = 0; i < keys->n; i++)
+    if (n == 0 || cn_order_compare(&t, places[n - 1].at, places[i].at) != 0) places[n++] = places[i];
+  *ret = places;
+  return n;
+}
+
+bool op_sorted(OpContext *c, DType type, size_t n, const void *host, Value **ret_keys, Value **ret_places) {
+  const Column keys = {type, n, host};
+  Place *places;
+  const size_t distinct = sort_column(c, &keys, &places);
+  int64_t *at = NEW_ARRAY(op_arena(c), int64_t, distinct);
+  for (size_t i = 0; i < distinct; i++) at[i] = (int64_t)places[i].at;
+  *ret_keys = column_value(c, &keys, places, distinct, NULL);
+  *ret_places = build_ints(&c->b, at, distinct);
+  return *ret_keys && *ret_places;
+}
+
 /* values[k] where x is keys[k] (the first of equal ones), else `missing`, or CASTNET_ERR_OP where that is NULL. */
 static Value *look_up(OpContext *c, Value *x, Column keys, Column values, const void *missing) {
   if (!x) return NULL;
-  Place *places = NEW_ARRAY(op_arena(c), Place, keys.n);
-  const castnet_tensor t = {.data = (void *)(uintptr_t)keys.host, .dtype = (uint32_t)dtype_rows[keys.type].onnx};
-  for (size_t i = 0; i < keys.n; i++) places[i] = (Place){t, i};
-  if (keys.n) qsort(places, keys.n, sizeof *places, place_order);
-  size_t n = 0;
-  for (size_t i = 0; i < keys.n; i++)
-    if (n == 0 || cn_order_compare(&t, places[n - 1].at, places[i].at) != 0) places[n++] = places[i];
+  Place *places;
+  const size_t n = sort_column(c, &keys, &places);
   const Column none = {values.type, 1, missing};
   Value *const in[] = {x, column_value(c, &keys, places, n, NULL)};
   const RoutineInt attrs[] = {{"refuse", missing == NULL}};

@@ -193,11 +193,27 @@ static bool import_sequence(Importer *im, const OnnxType *t, Str name, Type *ret
   return import_seq_type(im, t, name, &s) && build_seq_type(&b, s, bd_data_symbol(&b, "lines", 1, INT32_MAX, NULL), ret);
 }
 
+/* Keys and values of the types that the standard's operators on maps know. */
+static bool import_map(Importer *im, const OnnxType *t, Str name, bool sequence, Type *ret) {
+  Builder b = {im->ir, im->graph, import_file_place(im)};
+  const DType value = t->elem && t->elem->kind == ONNX_TYPE_TENSOR ? dtype_from_onnx(t->elem->elem_type) : DT_NONE;
+  const MapType map = {sequence, dtype_from_onnx(t->key_type), value};
+  if (map.key != DT_str && map.key != DT_s64) return type_unsupported(im, name, "maps with keys that are neither strings nor int64");
+  if (value != DT_str && value != DT_s64 && value != DT_f32 && value != DT_f64) return type_unsupported(im, name, "maps of other values than strings, int64, float and double");
+  const Dim *const dims[] = {sequence ? bd_data_symbol(&b, "maps", 0, INT32_MAX, NULL) : im->ir->dims->one, dim_const(im->ir->dims, 3)};
+  *ret = type_tensor(im->ir, DT_u64, 2, dims);
+  ret->map = arena_dup(im->a, &map, sizeof map);
+  return true;
+}
+
 bool import_type(Importer *im, const OnnxType *t, Str name, Type *ret) {
   if (!t) return bad_type(im, name, "its type is missing");
   switch (t->kind) {
     case ONNX_TYPE_TENSOR: return import_tensor_type(im, t, name, ret);
+    case ONNX_TYPE_MAP: return import_map(im, t, name, false, ret);
     case ONNX_TYPE_SEQUENCE:
+      if (t->elem && t->elem->kind == ONNX_TYPE_MAP) return import_map(im, t->elem, name, true, ret);
+      return import_sequence(im, t, name, ret);
     case ONNX_TYPE_OPTIONAL: return import_sequence(im, t, name, ret);
     default: return bad_type(im, name, "values of its kind are not compiled by this version");
   }

@@ -40,6 +40,8 @@ Value *op_scalar_like(OpContext *c, const Value *v, double x);
 Value *op_vector(OpContext *c, DType t, size_t n, const void *host);
 /* Elements of a vector at places `index` (s64, any shape), checked. */
 Value *op_take(OpContext *c, Value *vector, Value *index);
+/* n distinct host elements (of equal ones the first) as constants: themselves, ascending, and where each was (s64). */
+bool op_sorted(OpContext *c, DType type, size_t n, const void *host, Value **ret_keys, Value **ret_places);
 /* x cast to or from strings. */
 Value *op_cast_text(OpContext *c, Value *x, DType to);
 /* A vector with elements `updates` at places `index` (wrapped once if negative, checked). */

@@ -321,28 +321,61 @@ def zip_map():
 
 
 @case
+def vectorize_map():
+    m = {"b": 2.5, "": -1.0, "other": 9.0}
+    return [ml("DictVectorizer", "m", "y", string_vocabulary=["a", "", "b"])], {"m": m}, {"y": np.array([0, -1, 2.5], dtype=np.float32)}
+
+
+@case
+def cast_map():
+    m = {5: 2.5, -7: 0.5, 1 << 40: -3.0}
+    small = {3: 1.75, 0: 4.0}
+    return ([ml("CastMap", "m", "floats"), ml("CastMap", "m", "texts", cast_to="TO_STRING"), ml("CastMap", "s", "sparse", map_form="SPARSE", max_map=5),
+             ml("CastMap", "s", "ints", map_form="SPARSE", max_map=4, cast_to="TO_INT64")],
+            {"m": m, "s": small},
+            {"floats": np.array([[0.5, 2.5, -3]], dtype=np.float32), "texts": strings("0.5", "2.5", "-3.0", shape=(1, 3)),
+             "sparse": np.array([[4, 0, 0, 1.75, 0]], dtype=np.float32), "ints": np.array([[4, 0, 0, 1]])})
+
+
+@case
+def cast_empty_map():
+    return [ml("CastMap", "m", "y"), ml("CastMap", "m", "s", map_form="SPARSE", max_map=2)], {"m": {}}, {"y": np.zeros((1, 0), dtype=np.float32), "s": np.zeros((1, 2), dtype=np.float32)}
+
+
+@case
 def zip_map_of_none():
     return [ml("ZipMap", "x", "y", classlabels_int64s=[1, 2])], {"x": np.zeros((0, 2), dtype=np.float32)}, {"y": []}
 
 
 # ---- the runner ----
+def fill_map(made, m):
+    made.key_type = map_key([m])
+    (made.string_keys if made.key_type == TensorProto.STRING else made.keys).extend([k.encode() if isinstance(k, str) else k for k in m])
+    made.values.CopyFrom(onnx.SequenceProto(elem_type=onnx.SequenceProto.TENSOR))
+    made.values.tensor_values.extend([numpy_helper.from_array(np.array(v, dtype=np.float32)) for v in m.values()])
+    return made
+
+
 def sequence_of_maps(name, maps):
     s = onnx.SequenceProto(name=name, elem_type=onnx.SequenceProto.MAP)
     for m in maps:
-        made = s.map_values.add(key_type=map_key(maps))
-        (made.string_keys if made.key_type == TensorProto.STRING else made.keys).extend([k.encode() if isinstance(k, str) else k for k in m])
-        made.values.CopyFrom(onnx.SequenceProto(elem_type=onnx.SequenceProto.TENSOR))
-        made.values.tensor_values.extend([numpy_helper.from_array(np.array(v, dtype=np.float32)) for v in m.values()])
+        fill_map(s.map_values.add(), m)
     return s
 
 
 def map_key(maps):
-    return TensorProto.STRING if maps and isinstance(next(iter(maps[0])), str) else TensorProto.INT64
+    return TensorProto.STRING if maps and maps[0] and isinstance(next(iter(maps[0])), str) else TensorProto.INT64
+
+
+def map_type(maps):
+    return helper.make_map_type_proto(map_key(maps), helper.make_tensor_type_proto(TensorProto.FLOAT, []))
 
 
 def tensor(name, value):
     if isinstance(value, list):
         return sequence_of_maps(name, value)
+    if isinstance(value, dict):
+        return fill_map(onnx.MapProto(name=name), value)
     if value.dtype != object:
         return numpy_helper.from_array(value, name)
     made = TensorProto(name=name, data_type=TensorProto.STRING, dims=value.shape)
@@ -355,6 +388,8 @@ def element_type(value):
 
 
 def info(name, value, symbols):
+    if isinstance(value, dict):
+        return helper.make_value_info(name, map_type([value]))
     dims = [f"{name}_{i}" if symbols else n for i, n in enumerate(value.shape)]
     return helper.make_tensor_value_info(name, element_type(value), dims)
 
@@ -362,8 +397,7 @@ def info(name, value, symbols):
 def output_info(name, value):
     if not isinstance(value, list):
         return helper.make_tensor_value_info(name, element_type(value), None)
-    scores = helper.make_tensor_type_proto(TensorProto.FLOAT, [])
-    return helper.make_value_info(name, helper.make_sequence_type_proto(helper.make_map_type_proto(map_key(value), scores)))
+    return helper.make_value_info(name, helper.make_sequence_type_proto(map_type(value)))
 
 
 def write(folder, nodes, inputs, outputs, constants=None, symbols=False):
