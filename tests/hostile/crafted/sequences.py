@@ -53,13 +53,13 @@ def types():
     yield "output_of_other_elements", through(seq("s"), seq("y", tensor(I64)))
     yield "optional_for_sequence", through(seq("s"), opt("y", helper.make_sequence_type_proto(tensor())))
     yield "optional_of_optional", through(opt("s", helper.make_optional_type_proto(tensor())), opt("y"))
+    yield "sequence_of_maps_for_tensors", through(seq("s", TypeProto(map_type=TypeProto.Map(key_type=I64, value_type=tensor()))), seq("y"))
 
 
 def foreign():
     """Right, and refused as not supported."""
     yield "sequence_of_sequences", through(seq("s", deep(1)), seq("y", deep(1)))
     yield "sequence_of_90", through(seq("s", deep(40)), seq("y", deep(40)))
-    yield "sequence_of_maps", through(seq("s", TypeProto(map_type=TypeProto.Map(key_type=I64, value_type=tensor()))), seq("y"))
     yield "sequence_of_4_bits", through(seq("s", tensor(TensorProto.INT4)), seq("y", tensor(TensorProto.INT4)))
     yield "rank_unknown", model([node("SequenceAt", ["s", "i"], ["y"])], [seq("s")], [value("y", F32, None)], [constant("i", 0, np.int64)])
 
