@@ -100,8 +100,16 @@ static void place_outputs(Frame *f) {
   f->decided = program_decided(f->arena, p);
 }
 
+/* Pointers to text mean nothing on a device. */
+static bool has_strings(const Program *p) {
+  bool any = false;
+  for (size_t i = 0; i < p->buffers.n; i++) any = any || p->buffers.data[i].dtype == DT_str;
+  return any;
+}
+
 static bool check_program(const Frame *f) {
   size_t before = f->diags->list.n;
+  if (*f->lang->device && has_strings(f->program)) diag_add(f->diags, DIAG_E0306, (DiagPlace){0}, "strings on target %s", f->opt->target->name);
   for (size_t i = 0; i < f->n_out; i++) {
     const IoField *o = &f->out[i];
     if ((o->type.kind == TYPE_TENSOR || !*f->lang->device) && o->buffer != NO_BUFFER && f->program->buffers.data[o->buffer].kind == BUF_OUTPUT) continue;

@@ -4,6 +4,9 @@
 #include "base/io.h"
 #include "ir/ir.h"
 
+#include "castnet_abi.h"
+#include "ops/case.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -75,6 +78,34 @@ static const OnnxTensor *fail(Diags *d, const char *path, const char *why) {
   return NULL;
 }
 
+/* NumPy's strings of one width: bytes (S), characters of four bytes (U); zeros at the end are padding. */
+static Str read_string(Arena *a, const Header *h, const unsigned char *p) {
+  size_t n = h->bytes;
+  StrBuf b = sb_new(a);
+  if (h->kind == 'S') {
+    while (n && p[n - 1] == 0) n--;
+    return (Str){(const char *)p, n};
+  }
+  while (n && !(p[4 * n - 4] | p[4 * n - 3] | p[4 * n - 2] | p[4 * n - 1])) n--;
+  for (size_t i = 0; i < n; i++, p += 4) {
+    char utf8[4];
+    const uint32_t c = (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+    sb_put(&b, utf8, cn_utf8_write(c < CN_NOT_UTF8 ? c : 0xfffd, utf8));
+  }
+  return sb_view(&b);
+}
+
+static const OnnxTensor *read_strings(Arena *a, Diags *d, const char *path, const Header *h, OnnxTensor *r, Str rest) {
+  const size_t width = h->kind == 'S' ? h->bytes : 4 * (size_t)h->bytes;
+  size_t bytes;
+  if (!size_mul(r->n_elements, width, &bytes) || rest.len < bytes || (width == 0 && r->n_elements > 1 << 20)) return fail(d, path, "this .npy file is cut off");
+  Str *strings = NEW_ARRAY(a, Str, r->n_elements);
+  for (size_t i = 0; i < r->n_elements; i++) strings[i] = read_string(a, h, (const unsigned char *)rest.ptr + i * width);
+  r->strings = strings;
+  r->n_strings = r->n_elements;
+  return r;
+}
+
 const OnnxTensor *npy_read(Arena *a, Diags *d, const char *path, int hint) {
   Str file;
   Header h = {0};
@@ -85,14 +116,16 @@ const OnnxTensor *npy_read(Arena *a, Diags *d, const char *path, int hint) {
   if (p[6] != 1) len |= (size_t)p[10] << 16 | (size_t)p[11] << 24;
   if (file.len - at < len) return fail(d, path, "this .npy file is cut off");
   if (!read_header(arena_cstr(a, (Str){file.ptr + at, len}), &h)) return fail(d, path, "this .npy header is not understood");
-  DType t = find_type(&h, hint);
+  const bool strings = (h.kind == 'S' || h.kind == 'U') && h.bytes < 1u << 28;
+  DType t = strings ? DT_str : find_type(&h, hint);
   if (t == DT_NONE) return fail(d, path, "this .npy file holds a type that is not read");
-  if (h.order == '>' && h.bytes > 1) return fail(d, path, "this .npy file is big-endian");
+  if (h.order == '>' && h.bytes > 1 && h.kind != 'S') return fail(d, path, "this .npy file is big-endian");
   if (h.fortran && h.rank > 1) return fail(d, path, "this .npy file is in Fortran order");
   OnnxTensor *r = NEW(a, OnnxTensor);
   *r = (OnnxTensor){.data_type = dtype_rows[t].onnx, .n_dims = h.rank, .n_elements = 1, .dims = arena_dup(a, h.dims, sizeof h.dims)};
   for (size_t i = 0; i < h.rank; i++)
     if (!size_mul(r->n_elements, (size_t)h.dims[i], &r->n_elements)) return fail(d, path, "this .npy file's size overflows");
+  if (strings) return read_strings(a, d, path, &h, r, (Str){file.ptr + at + len, file.len - at - len});
   if (!dtype_bytes(t, r->n_elements, &r->data_bytes) || file.len - at - len < r->data_bytes)
     return fail(d, path, "this .npy file is cut off");
   r->data = file.ptr + at + len;
@@ -100,16 +133,35 @@ const OnnxTensor *npy_read(Arena *a, Diags *d, const char *path, int hint) {
 }
 
 /* ---- writing ---- */
+/* As bytes of one width, which cannot say that a string ends with a zero. */
+static bool write_strings(Arena *a, Diags *d, const OnnxTensor *t, const char *path, size_t *ret_width, StrBuf *data) {
+  *ret_width = 1;
+  for (size_t i = 0; i < t->n_strings; i++) {
+    const Str s = t->strings[i];
+    if (s.len && s.ptr[s.len - 1] == 0) return fail(d, path, "a string that ends with a zero byte is not written as .npy") != NULL;
+    if (s.len > *ret_width) *ret_width = s.len;
+  }
+  *data = sb_new(a);
+  for (size_t i = 0; i < t->n_strings; i++) {
+    sb_str(data, t->strings[i]);
+    for (size_t k = t->strings[i].len; k < *ret_width; k++) sb_putc(data, '\0');
+  }
+  return true;
+}
+
 bool npy_write(Arena *a, Diags *d, const char *path, const OnnxTensor *t) {
   DType type = dtype_from_onnx(t->data_type);
   char kind = 'V';
   StrBuf b = sb_new(a), head = sb_new(a);
-  if (dtype_rows[type].kind == KIND_X) return fail(d, path, "strings are not written as .npy") != NULL;
   for (size_t i = 0; i < N_TYPES; i++)
     if (types[i].dtype == type) kind = types[i].kind;
   size_t size = dtype_host_size(type);
+  StrBuf text = {0};
+  const bool strings = type == DT_str;
+  if (strings && !write_strings(a, d, t, path, &size, &text)) return false;
+  if (strings) kind = 'S';
   if (dtype_rows[type].bits < 8 && dtype_rows[type].kind != KIND_F) kind = dtype_rows[type].kind == KIND_S ? 'i' : 'u';
-  sb_printf(&head, "{'descr': '%c%c%zu', 'fortran_order': False, 'shape': (", size == 1 ? '|' : '<', kind, size);
+  sb_printf(&head, "{'descr': '%c%c%zu', 'fortran_order': False, 'shape': (", size == 1 || strings ? '|' : '<', kind, size);
   for (size_t i = 0; i < t->n_dims; i++) sb_printf(&head, "%" PRId64 ",%s", t->dims[i], i + 1 < t->n_dims ? " " : "");
   sb_puts(&head, "), }");
   while ((10 + head.len + 1) % 64 != 0) sb_putc(&head, ' ');
@@ -118,6 +170,10 @@ bool npy_write(Arena *a, Diags *d, const char *path, const OnnxTensor *t) {
   sb_putc(&b, (char)(head.len & 0xff));
   sb_putc(&b, (char)(head.len >> 8));
   sb_str(&b, sb_view(&head));
+  if (strings) {
+    sb_str(&b, sb_view(&text));
+    return file_write(a, d, path, sb_view(&b));
+  }
   const Tensor data = {.dtype = type, .n = t->n_elements, .bytes = t->data, .n_bytes = t->data_bytes};
   sb_put(&b, dtype_rows[type].bits < 8 ? tensor_host_elements(a, &data) : t->data, size * t->n_elements);
   return file_write(a, d, path, sb_view(&b));
