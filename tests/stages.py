@@ -172,6 +172,8 @@ STAGES = [
           ["{python} tests/contract/run.py --castnet {plain} --cases {cases} --every 60",
            CONTRACT_WIDE + " --filter *conv* --filter *pool* --filter *lstm* --filter *candy* --every 24"],
           ["{python} tests/contract/run.py --castnet {plain} --cases {cases}", CONTRACT_WIDE]),
+    Stage("figures", "what compiling costs: castnet's time and memory, compilers' time and .text, within bounds",
+          ["{python} tests/figures/run.py --castnet {plain}"]),
     Stage("cli", "the command line as people use it: exit codes, messages, depfiles, kept builds, interruption",
           ["{python} tests/cli/run.py --castnet {plain}"],
           [f"{{python}} tests/cli/run.py --castnet {{plain}} --cc {cc}" for cc in ("gcc", "clang")]),
