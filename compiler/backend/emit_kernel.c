@@ -308,7 +308,7 @@ bool emit_conv(EmitCtx *c, const Step *s) {
   kernel_arg(&k, ".out = y");
   print_registers(&k, &r, s->in[2], true, &tile);
   kernel_args_end(&k);
-  const char *driver = v->depthwise ? window_driver(kernel, &w) : v->direct ? "cn_conv_f32_direct" : kernel;
+  const char *driver = v->depthwise ? window_driver(c->opt->target, kernel, &w) : v->direct ? "cn_conv_f32_direct" : kernel;
   sb_printf(&k.body, "  %s(&a, %s, 0, %s_tasks(&a));\n", driver, scratch, v->direct ? driver : kernel);
   kernel_finish(&k);
   return print_rest(c, s, &v->epilogue, r.done, &tile);
@@ -330,7 +330,7 @@ bool emit_pool(EmitCtx *c, const Step *s) {
   kernel_arg(&k, ".out = y");
   if (attr->kind == POOL_AVERAGE) kernel_arg(&k, ".flags = CN_POOL_AVERAGE%s", attr->count_include_pad ? " | CN_POOL_INCLUDE_PAD" : "");
   kernel_args_end(&k);
-  sb_printf(&k.body, "  %s(&a, scratch, 0, cn_pool_f32_tasks(&a));\n", window_driver("cn_pool_f32", &w));
+  sb_printf(&k.body, "  %s(&a, scratch, 0, cn_pool_f32_tasks(&a));\n", window_driver(c->opt->target, "cn_pool_f32", &w));
   kernel_finish(&k);
   return true;
 }

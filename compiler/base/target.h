@@ -27,6 +27,7 @@ typedef struct Target {
   size_t n_tiles;
   const char *language; /* what it is printed in: compiler/backend/language.c */
   const char *compiler; /* what builds that; "": the C compiler of the machine */
+  bool small_code;      /* code is dearer than time: no drivers for single shapes of windows */
 } Target;
 
 extern const Target *const targets[]; /* NULL-terminated; a fallback before those that fall back on it */

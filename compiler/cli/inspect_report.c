@@ -58,7 +58,7 @@ static void print_memory(const Inspection *n, StrBuf *b) {
     if (mem.workspace) sb_printf(b, "%" PRIu64 " bytes\n", mem.workspace);
   }
   if (mem.file_order_peak) sb_printf(b, "         node by node, unfused, it would be %" PRIu64 "\n", mem.file_order_peak);
-  if (m->has_stack) sb_printf(b, "         stack %" PRIu64 " bytes at most (%s)\n", m->stack, m->compiler);
+  if (m->has_stack) sb_printf(b, "         stack %" PRIu64 " bytes at most (%s), memcpy and the compiler's own functions apart\n", m->stack, m->compiler);
   else sb_puts(b, "         stack not measured (needs gcc's call graph)\n");
   sb_printf(b, "flash    weights %" PRIu64 " bytes", size.weights);
   if (m->has_code) sb_printf(b, ", code %" PRIu64 " (%s), together %" PRIu64 "\n", m->code, m->compiler, m->code + size.weights);

@@ -22,8 +22,8 @@ static bool row_fits(const WindowRow *r, const WindowDims *w) {
   return true;
 }
 
-const char *window_driver(const char *general, const WindowDims *w) {
-  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+const char *window_driver(const Target *t, const char *general, const WindowDims *w) {
+  for (size_t i = 0; !t->small_code && i < sizeof rows / sizeof rows[0]; i++)
     if (strcmp(rows[i].general, general) == 0 && row_fits(&rows[i], w)) return rows[i].function;
   return general;
 }

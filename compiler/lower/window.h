@@ -4,8 +4,8 @@
 
 #include "lower/scratch.h"
 
-/* The WINDOW row of kernels.def that does what `general` does for this window, or general. */
-const char *window_driver(const char *general, const WindowDims *w);
+/* The WINDOW row of kernels.def that does what `general` does for this window, or general (always where code is to be small). */
+const char *window_driver(const Target *t, const char *general, const WindowDims *w);
 
 /* Scratch in bytes of a direct convolution where all sizes are known and the target gains by it, else NULL. */
 const Dim *window_direct(DimCtx *c, const Target *t, const WindowDims *w, const Dim *images, int64_t groups, const Dim *channels,

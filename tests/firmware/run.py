@@ -5,9 +5,10 @@
 
 Target cortex-m4 on Arm's MPS2 board AN386: startup code and linker script are here, no C library is linked. Each model has to
 give its recorded outputs; its object wants nothing but mem* and the compiler's own __aeabi_*; it has no writable data; and the
-stack that it uses stays under the sum of its functions' frames (none recurses), which -fstack-usage gives.
+stack that it uses stays under what `castnet inspect` says, and that under the sum of all frames (none recurses).
 """
 import argparse
+import json
 import re
 import shlex
 import shutil
@@ -31,6 +32,7 @@ CASES = ("node/test_conv_with_strides_padding", "node/test_softmax_axis_1", "nod
 CC, QEMU = "arm-none-eabi-gcc", "qemu-system-arm"
 ALLOWED = re.compile(r"mem(cpy|move|set|cmp)|__aeabi_\w+|model_weights_[0-9a-f]{16}")
 STACK_LIMIT = 4096  # bytes
+LIBRARY_STACK = 32  # of memcpy, __aeabi_ldivmod and the like, which no call graph of the model knows
 
 
 class Failed(Exception):
@@ -84,6 +86,13 @@ def stack_bound(usage):
     return sum(int(size) for _, size, _ in rows)
 
 
+def inspected_bound(castnet, model):
+    """What `castnet inspect` says that a call takes: the deepest path of the call graph."""
+    told = json.loads(tool(castnet, "inspect", model, "--target", "cortex-m4", "--cc", CC, "--cflags",
+                           f"-isystem {ROOT / 'tests/backend/freestanding'}", "--json"))
+    return told["stack"]
+
+
 def check_object(path):
     """Nothing undefined but what is allowed; nothing writable. Return the bytes of code."""
     for line in tool("arm-none-eabi-nm", "-u", path).splitlines():
@@ -133,9 +142,10 @@ def check(castnet, flags, name, model, atol, rtol):
         header = (folder / "model.h").read_text()
         workspace = re.search(r"#define model_WORKSPACE_SIZE (\d+)", header)[1]
         seen = play(folder)
-    if not seen["stack"] <= bound <= STACK_LIMIT:
-        raise Failed(f"{seen['stack']} bytes of stack used, bound {bound}, limit {STACK_LIMIT}")
-    return [name, text, constants, workspace, seen["stack"], bound, seen["instructions"]]
+    inspected = inspected_bound(castnet, model)
+    if not (seen["stack"] <= inspected + LIBRARY_STACK and inspected <= bound <= STACK_LIMIT):
+        raise Failed(f"{seen['stack']} bytes of stack used, inspect says {inspected}, all frames are {bound}, limit {STACK_LIMIT}")
+    return [name, text, constants, workspace, seen["stack"], inspected, bound, seen["instructions"]]
 
 
 def main():
@@ -163,7 +173,7 @@ def main():
         except Failed as why:
             failed += 1
             print(f"FAIL {name}: {why}")
-    harness.table(rows, ("model", ".text", "constants", "workspace", "stack", "bound", "instructions"))
+    harness.table(rows, ("model", ".text", "constants", "workspace", "stack", "inspect", "all frames", "instructions"))
     return harness.totals(len(rows), failed, skipped)
 
 

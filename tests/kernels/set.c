@@ -5,6 +5,7 @@
 /* The numbers in the layer and in the target's description are the same. */
 #define TARGET(word, name, fallback)
 #define MACHINE(machine, order)
+#define CODE(size)
 #define LAYER(file, bits, header) _Static_assert(CN_VF32_LANES * 32 == (bits), "vector width");
 #define CPU(features)
 #define CFLAGS(flags)
