@@ -189,11 +189,12 @@ def cast_map(version, op):
 
 @shows("DictVectorizer", 1, domain=ML)
 def dict_vectorizer(version, op):
+    """The text says a vector; ONNX Runtime makes a matrix of one row."""
     values = {"b": np.float32(0.5), "a": np.float32(2.0)}
-    yield Case([values], {"string_vocabulary": ["a", "c", "b", "z"]}, None, "strings",
-               types=((map_type(TensorProto.STRING, TensorProto.FLOAT),), (tensor_type(TensorProto.FLOAT, [1, 4]),)))
-    yield Case([{3: np.float32(1.5)}], {"int64_vocabulary": [1, 3, 5]}, None, "int64",
-               types=((map_type(TensorProto.INT64, TensorProto.FLOAT),), (tensor_type(TensorProto.FLOAT, [1, 3]),)))
+    yield Case([values], {"string_vocabulary": ["a", "c", "b", "z"]}, [np.array([2, 0, 0.5, 0], np.float32)], "strings",
+               types=((map_type(TensorProto.STRING, TensorProto.FLOAT),), (tensor_type(TensorProto.FLOAT, [4]),)))
+    yield Case([{3: np.float32(1.5)}], {"int64_vocabulary": [1, 3, 5]}, [np.array([0, 1.5, 0], np.float32)], "int64",
+               types=((map_type(TensorProto.INT64, TensorProto.FLOAT),), (tensor_type(TensorProto.FLOAT, [3]),)))
 
 
 @shows("ZipMap", 1, domain=ML)
