@@ -38,8 +38,7 @@ static void init_buffer(EmitCtx *c, uint32_t i) {
   }
 }
 
-/* In place: the storage of an earlier buffer. */
-static uint32_t storage_of(const Program *p, uint32_t b) {
+uint32_t emit_storage(const Program *p, uint32_t b) {
   while (p->buffers.data[b].alias_of != NO_BUFFER && p->buffers.data[b].offset == NULL) b = p->buffers.data[b].alias_of;
   return b;
 }
@@ -47,7 +46,7 @@ static uint32_t storage_of(const Program *p, uint32_t b) {
 /* Constants get their place when they are first used. */
 static const EmitBuffer *buffer_used(EmitCtx *c, uint32_t i) {
   Frame *f = c->frame;
-  i = storage_of(f->program, i);
+  i = emit_storage(f->program, i);
   EmitBuffer *e = &c->buffers[i];
   const Buffer *b = &f->program->buffers.data[i];
   if (b->kind != BUF_CONST || e->base.len) return e;

@@ -86,6 +86,9 @@ void emit_describe(EmitCtx *c, StrBuf *b, uint32_t tensor);
 /* "[1][8][24][24]" */
 void emit_shape(EmitCtx *c, StrBuf *b, uint32_t rank, const Dim *const *dims);
 
+/* The buffer whose place this one has: an earlier one that it replaces, or itself. */
+uint32_t emit_storage(const Program *p, uint32_t buffer);
+
 /* ---- functions and calls ---- */
 /* A root of the bundle that no text names. */
 void emit_need(EmitCtx *c, const char *symbol);

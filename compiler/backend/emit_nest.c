@@ -438,8 +438,21 @@ NestPrinter nest_printer(EmitCtx *c, const Nest *n, EmitParams *ps, StrBuf *b) {
   return p;
 }
 
+/* Each element to where it already is: a copy that planning has put in place of what it copies. */
+static bool moves_nothing(const EmitCtx *c, const Nest *n) {
+  const Program *p = c->program;
+  if (n->mode != NEST_MAP || n->map.n != 1 || n->map.nodes[0].kind != EXPR_INPUT || n->n_loads != 1) return false;
+  const Access *from = &n->loads[0], *to = &n->store;
+  const PTensor *x = &p->tensors.data[from->tensor], *y = &p->tensors.data[to->tensor];
+  if (from->n_indirect || to->n_indirect || x->dtype != y->dtype || x->offset != y->offset || from->offset != to->offset) return false;
+  for (uint32_t j = 0; j < n->n_axes; j++)
+    if (from->stride[j] != to->stride[j]) return false;
+  return emit_storage(p, x->buffer) == emit_storage(p, y->buffer);
+}
+
 bool emit_nest(EmitCtx *c, const Step *s) {
   const Nest *n = s->attr;
+  if (moves_nothing(c, n)) return true;
   StrBuf body = sb_new(c->arena), params = sb_new(c->arena), args = sb_new(c->arena);
   EmitParams ps = {.c = c};
   NestPrinter p = nest_printer(c, n, &ps, &body);
