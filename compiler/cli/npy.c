@@ -133,20 +133,23 @@ const OnnxTensor *npy_read(Arena *a, Diags *d, const char *path, int hint) {
 }
 
 /* ---- writing ---- */
-/* As bytes of one width, which cannot say that a string ends with a zero. */
-static bool write_strings(Arena *a, Diags *d, const OnnxTensor *t, const char *path, size_t *ret_width, StrBuf *data) {
+bool npy_holds(const OnnxTensor *t) {
+  bool ok = true;
+  for (size_t i = 0; i < t->n_strings; i++) ok = ok && (t->strings[i].len == 0 || t->strings[i].ptr[t->strings[i].len - 1] != 0);
+  return ok;
+}
+
+/* As bytes of one width. */
+static StrBuf write_strings(Arena *a, const OnnxTensor *t, size_t *ret_width) {
+  StrBuf data = sb_new(a);
   *ret_width = 1;
+  for (size_t i = 0; i < t->n_strings; i++)
+    if (t->strings[i].len > *ret_width) *ret_width = t->strings[i].len;
   for (size_t i = 0; i < t->n_strings; i++) {
-    const Str s = t->strings[i];
-    if (s.len && s.ptr[s.len - 1] == 0) return fail(d, path, "a string that ends with a zero byte is not written as .npy") != NULL;
-    if (s.len > *ret_width) *ret_width = s.len;
+    sb_str(&data, t->strings[i]);
+    for (size_t k = t->strings[i].len; k < *ret_width; k++) sb_putc(&data, '\0');
   }
-  *data = sb_new(a);
-  for (size_t i = 0; i < t->n_strings; i++) {
-    sb_str(data, t->strings[i]);
-    for (size_t k = t->strings[i].len; k < *ret_width; k++) sb_putc(data, '\0');
-  }
-  return true;
+  return data;
 }
 
 bool npy_write(Arena *a, Diags *d, const char *path, const OnnxTensor *t) {
@@ -158,8 +161,11 @@ bool npy_write(Arena *a, Diags *d, const char *path, const OnnxTensor *t) {
   size_t size = dtype_host_size(type);
   StrBuf text = {0};
   const bool strings = type == DT_str;
-  if (strings && !write_strings(a, d, t, path, &size, &text)) return false;
-  if (strings) kind = 'S';
+  if (strings) {
+    if (!npy_holds(t)) return fail(d, path, "a string that ends with a zero byte is not written as .npy") != NULL;
+    text = write_strings(a, t, &size);
+    kind = 'S';
+  }
   if (dtype_rows[type].bits < 8 && dtype_rows[type].kind != KIND_F) kind = dtype_rows[type].kind == KIND_S ? 'i' : 'u';
   sb_printf(&head, "{'descr': '%c%c%zu', 'fortran_order': False, 'shape': (", size == 1 || strings ? '|' : '<', kind, size);
   for (size_t i = 0; i < t->n_dims; i++) sb_printf(&head, "%" PRId64 ",%s", t->dims[i], i + 1 < t->n_dims ? " " : "");

@@ -43,7 +43,7 @@ static void print_shape(StrBuf *b, const OnnxTensor *t) {
   for (size_t i = 0; i < t->n_dims; i++) sb_printf(b, "[%" PRId64 "]", t->dims[i]);
 }
 
-/* What .npy has no form for, one element a line. */
+/* What .npy has no form for, and strings that end with a zero byte: one element a line. */
 static void print_text(StrBuf *b, const OnnxValue *v, int depth) {
   if (v->kind == ONNX_TYPE_TENSOR && v->tensor->strings) {
     for (size_t i = 0; i < v->tensor->n_strings; i++) {
@@ -75,7 +75,7 @@ static void print_text(StrBuf *b, const OnnxValue *v, int depth) {
 
 static bool write_output(Cli *c, const char *dir, const castnet_field *f, const OnnxValue *v, StrBuf *said) {
   sb_printf(said, "%s: ", f->c_name);
-  if (v->kind == ONNX_TYPE_TENSOR && !v->tensor->strings) {
+  if (v->kind == ONNX_TYPE_TENSOR && npy_holds(v->tensor)) {
     const char *path = arena_printf(c->arena, "%s/%s.npy", dir, f->c_name).ptr;
     sb_puts(said, dtype_name(dtype_from_onnx(v->tensor->data_type)));
     print_shape(said, v->tensor);
