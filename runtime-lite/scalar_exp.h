@@ -82,24 +82,24 @@ CN_INLINE float cn_exp_f32(float x) {
   return cn_scale_f32(1.0f + (high + (r * r * cn_exp_poly_f32(r) - low)), k);
 }
 
-/* The same with one more term, for differences that cancel. */
+/* (e^r - 1 - r - r^2 / 2) / r^3 on the same interval, for differences that cancel */
 CN_INLINE float cn_expm1_poly_f32(float r) {
   float p = 0x1.a17f64p-13f;
   p = p * r + 0x1.6da926p-10f;
   p = p * r + 0x1.11119ap-7f;
   p = p * r + 0x1.55549cp-5f;
   p = p * r + 0x1.555554p-3f;
-  p = p * r + 0x1p-1f;
   return p;
 }
 
-/* e^x - 1 = 2^k ((1 - 2^-k) + (e^r - 1)) */
+/* e^x - 1 = 2^k ((1 - 2^-k) + (e^r - 1)); r^2 / 2 without the rounding of r^2, since it counts where the first bracket cancels r. */
 CN_INLINE float cn_expm1_f32(float x) {
   float k, low;
   const float high = cn_exp_reduce_f32(cn_clip_f32(x, -18.0f, 89.0f), &k, &low);
-  const float r = high - low, p = r * r * cn_expm1_poly_f32(r) - low;
+  const float r = high - low, head = cn_from_bits_f32(cn_bits_f32(r) & 0xfffff000u);
+  const float square = 0.5f * head * head, rest = 0.5f * (r - head) * (r + head); /* the first is exact */
   const float s = cn_pow2_f32(-cn_min_f32(k, 30.0f)), u = 1.0f - s;
-  const float n = u + high, nl = ((u - n) + high) + (p + ((1.0f - u) - s));
+  const float n = u + high, nl = ((u - n) + high) + (square + ((r * r * r * cn_expm1_poly_f32(r) + (rest - low)) + ((1.0f - u) - s)));
   return cn_pick_f32(x == 0.0f, x, cn_scale_f32(n + nl, k));
 }
 

@@ -57,8 +57,8 @@ CN_INLINE float cn_log_reduce_f32(float x, float *ret_k) {
   return cn_from_bits_f32((u & 0x7fffffu) + 0x3f3504f3u);
 }
 
-/* k ln 2 + log(1 + f) + c for 1 + f in [sqrt(1/2), sqrt(2)) and a tiny c; k ln 2 and f are added without loss. */
-CN_INLINE float cn_log_sum_f32(float k, float f, float c) {
+/* k ln 2 + log(1 + f) + c for 1 + f in [sqrt(1/2), sqrt(2)) and a tiny c, in two parts: k ln 2 and f are added without loss. */
+CN_INLINE float cn_log_parts_f32(float k, float f, float c, float *ret_rest) {
   const float z = f * f, kl = k * 0x1.62e4p-1f, sum = kl + f;
   float p = -0x1.41eb88p-4f;
   p = p * f + 0x1.07d03ep-3f;
@@ -68,29 +68,33 @@ CN_INLINE float cn_log_sum_f32(float k, float f, float c) {
   p = p * f + 0x1.99a59ap-3f;
   p = p * f - 0x1.00022p-2f;
   p = p * f + 0x1.55554ap-2f;
-  return sum + ((f * z * p + (k * 0x1.7f7d1cp-20f + c)) + (((kl - sum) + f) - 0.5f * z));
+  *ret_rest = (f * z * p + (k * 0x1.7f7d1cp-20f + c)) + (((kl - sum) + f) - 0.5f * z);
+  return sum;
 }
 
 CN_INLINE float cn_log_f32(float x) {
   const int tiny = x < 0x1p-126f;
   float k;
   const float m = cn_log_reduce_f32(x * cn_pick_f32(tiny, 0x1p24f, 1.0f), &k);
-  const float y = cn_log_sum_f32(k - cn_pick_f32(tiny, 24.0f, 0.0f), m - 1.0f, 0.0f);
-  const float finite = cn_pick_f32(x > 0.0f, y, cn_pick_f32(x == 0.0f, -cn_inf_f32(), cn_nan_f32()));
+  float rest;
+  const float sum = cn_log_parts_f32(k - cn_pick_f32(tiny, 24.0f, 0.0f), m - 1.0f, 0.0f, &rest);
+  const float finite = cn_pick_f32(x > 0.0f, sum + rest, cn_pick_f32(x == 0.0f, -cn_inf_f32(), cn_nan_f32()));
   return cn_pick_f32(x < cn_inf_f32(), finite, x); /* infinity and NaN stay */
 }
 
-/* log(1 + x) for x > -1: c makes up for the rounding of u = 1 + x, `more` is a part of x below its last place. */
-CN_INLINE float cn_log1p_sum_f32(float x, float more) {
+/* log(1 + x) for x > -1, in two parts: c makes up for the rounding of u = 1 + x, `more` is a part of x below its last place. */
+CN_INLINE float cn_log1p_parts_f32(float x, float more, float *ret_rest) {
   const float u = 1.0f + x;
   const float lost = (cn_min_f32(x, 1.0f) - (u - cn_max_f32(x, 1.0f))) + more;
   float k;
   const float m = cn_log_reduce_f32(u, &k);
-  return cn_log_sum_f32(k, m - 1.0f, lost / u);
+  return cn_log_parts_f32(k, m - 1.0f, lost / u, ret_rest);
 }
 
 CN_INLINE float cn_log1p_f32(float x) {
-  const float finite = cn_pick_f32(x > -1.0f, cn_log1p_sum_f32(x, 0.0f), cn_pick_f32(x == -1.0f, -cn_inf_f32(), cn_nan_f32()));
+  float rest;
+  const float sum = cn_log1p_parts_f32(x, 0.0f, &rest);
+  const float finite = cn_pick_f32(x > -1.0f, sum + rest, cn_pick_f32(x == -1.0f, -cn_inf_f32(), cn_nan_f32()));
   return cn_pick_f32((cn_abs_f32(x) < 0x1p-25f) + (x == cn_inf_f32()), x, finite);
 }
 

@@ -20,14 +20,19 @@ CN_INLINE float cn_sigmoid_f32(float x) {
   return cn_pick_f32(x < 0.0f, y, 1.0f - y);
 }
 
-/* log(1 + e^x) = max(x, 0) + log1p(e^-|x|) */
+/* log(1 + e^x) = max(x, 0) + log1p(e^-|x|), both parts of the logarithm added without loss; log1p(e) is e - e^2 / 2 for small e. */
 CN_INLINE float cn_softplus_f32(float x) {
   float k, low;
   const float high = cn_exp_reduce_f32(-cn_min_f32(cn_abs_f32(x), 105.0f), &k, &low);
   const float r = high - low, p = r * r * cn_exp_poly_f32(r) - low;
   const float e = 1.0f + (high + p), el = ((1.0f - e) + high) + p;
   const float more = cn_pick_f32(k > -100.0f, el, 0.0f) * cn_pow2_f32(cn_max_f32(k, -100.0f));
-  return cn_max_f32(x, 0.0f) + cn_log1p_sum_f32(cn_scale_f32(e, k), more);
+  const float t = cn_scale_f32(e, k), m = cn_max_f32(x, 0.0f);
+  float large_rest;
+  const float large = cn_log1p_parts_f32(t, more, &large_rest);
+  const float part = cn_pick_f32(t < 0x1p-13f, t, large), rest = cn_pick_f32(t < 0x1p-13f, more - 0.5f * t * t, large_rest);
+  const float sum = m + part, lost = (cn_max_f32(m, part) - sum) + cn_min_f32(m, part);
+  return cn_pick_f32(x > 32.0f, x, sum + (lost + rest));
 }
 
 CN_INLINE float cn_softsign_f32(float x) {

@@ -51,8 +51,17 @@ static inline double cn_sqrt_f64(double x) {
   return cn_pick_f64(x > 0.0, positive, cn_pick_f64(x == 0.0, x, cn_nan_f64()));
 }
 
-/* 1 / sqrt(x), two roundings */
-CN_INLINE float cn_rsqrt_f32(float x) { return 1.0f / cn_sqrt_f32(x); }
+/* 1 / sqrt(x): what the root s and a quotient q of 12 bits leave, x - s^2 and 1 - q s, is known without loss from products of 12 bits each. x is
+ * brought near 1 where its remainder would be subnormal. */
+CN_INLINE float cn_rsqrt_f32(float x) {
+  const int tiny = x < 0x1p-60f;
+  const float z = x * cn_pick_f32(tiny, 0x1p90f, 1.0f), s = cn_sqrt_f32(z), inverse = 1.0f / s;
+  const float h = cn_from_bits_f32(cn_bits_f32(s) & 0xfffff000u), t = s - h;
+  const float q = cn_from_bits_f32(cn_bits_f32(inverse) & 0xfffff000u);
+  const float more = 0.5f * inverse * (((z - h * h) - 2.0f * h * t) - t * t);
+  const float y = q + (((1.0f - q * h) - q * t) - q * more) * inverse;
+  return cn_pick_f32((x > 0.0f) & (x < cn_inf_f32()), y, inverse) * cn_pick_f32(tiny, 0x1p45f, 1.0f);
+}
 
 static inline double cn_rsqrt_f64(double x) { return 1.0 / cn_sqrt_f64(x); }
 

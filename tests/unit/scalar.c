@@ -1,4 +1,4 @@
-/* The scalar functions on special values, integers and rounding. tests/kernels/ulp.c measures their accuracy. */
+/* The scalar functions on special values, integers and rounding. tests/accuracy measures their accuracy. */
 #include <float.h>
 #include <math.h>
 #include <setjmp.h>
