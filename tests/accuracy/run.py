@@ -2,7 +2,7 @@
 """Judge the scalar functions by the program `accuracy`, in parts that run side by side, and hold the worst of each against its bound.
 
   tests/accuracy/run.py PROGRAM                       a sample: every 49999th f32 argument and the neighbours of special ones
-  tests/accuracy/run.py PROGRAM --exhaustive [NAME]   all 2^32 arguments (of these functions): a minute or two of one core each
+  tests/accuracy/run.py PROGRAM --exhaustive [NAME]   all 2^32 arguments (of these functions)
 
 Prints a row a function and type. The last line is `N passed, N failed`.
 """
