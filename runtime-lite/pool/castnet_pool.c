@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT-0 */
+#define _POSIX_C_SOURCE 200809L
+#include "castnet_pool.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { CACHE_LINE = 64, SPINS = 2000, MOST_THREADS = 1024 };
+
+/* A thread's part of the work, taken from its front by its owner first, then by whoever has none left: next | end << 32 in one word. A
+ * word is taken only by exchanging it, so whoever got an index got one of the work at hand, which cannot end before that index is done:
+ * fn and arg are what they are until then. */
+typedef struct Lane {
+  _Alignas(CACHE_LINE) _Atomic uint64_t range;
+  struct castnet_pool *pool;
+  size_t number;
+  pthread_t thread;
+} Lane;
+
+struct castnet_pool {
+  _Alignas(CACHE_LINE) atomic_uint round; /* changes when there is work, and at the end */
+  _Alignas(CACHE_LINE) atomic_size_t left; /* indices not yet done */
+  _Alignas(CACHE_LINE) atomic_flag busy;
+  atomic_uint asleep; /* threads that wait for `begun` */
+  atomic_bool waiting, ends; /* the caller waits for `ended`; the threads are to return */
+  void (*fn)(void *arg, size_t i);
+  void *arg;
+  pthread_mutex_t mutex;
+  pthread_cond_t begun, ended;
+  size_t threads;
+  void *memory;
+  Lane lanes[];
+};
+
+static void pause_thread(void) {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
+#endif
+}
+
+static int take(Lane *lane, size_t *ret) {
+  uint64_t range = atomic_load_explicit(&lane->range, memory_order_relaxed);
+  while ((uint32_t)range < (uint32_t)(range >> 32)) {
+    if (atomic_compare_exchange_weak_explicit(&lane->range, &range, range + 1, memory_order_acquire, memory_order_relaxed)) {
+      *ret = (uint32_t)range;
+      return 1;
+    }
+  }
+  return 0;
+}
+
+/* All that is to be had, the own lane first. Who finishes the last index wakes the caller. */
+static void work(castnet_pool *p, size_t own) {
+  size_t done = 0, i;
+  for (size_t k = 0; k < p->threads; k++) {
+    Lane *lane = &p->lanes[(own + k) % p->threads];
+    for (; take(lane, &i); done++) p->fn(p->arg, i);
+  }
+  if (done == 0 || atomic_fetch_sub(&p->left, done) != done || !atomic_load(&p->waiting)) return;
+  (void)pthread_mutex_lock(&p->mutex);
+  (void)pthread_cond_signal(&p->ended);
+  (void)pthread_mutex_unlock(&p->mutex);
+}
+
+/* ---- the threads ---- */
+static unsigned wait_for_round(castnet_pool *p, unsigned seen) {
+  unsigned now = seen;
+  for (int i = 0; i < SPINS; i++) {
+    now = atomic_load(&p->round);
+    if (now != seen) return now;
+    pause_thread();
+  }
+  (void)pthread_mutex_lock(&p->mutex);
+  (void)atomic_fetch_add(&p->asleep, 1);
+  while ((now = atomic_load(&p->round)) == seen) (void)pthread_cond_wait(&p->begun, &p->mutex);
+  (void)atomic_fetch_sub(&p->asleep, 1);
+  (void)pthread_mutex_unlock(&p->mutex);
+  return now;
+}
+
+static void *thread_main(void *arg) {
+  const Lane *lane = arg;
+  castnet_pool *p = lane->pool;
+  unsigned seen = 0;
+  for (;;) {
+    seen = wait_for_round(p, seen);
+    if (atomic_load(&p->ends)) return NULL;
+    work(p, lane->number);
+  }
+}
+
+static void next_round(castnet_pool *p) {
+  (void)atomic_fetch_add(&p->round, 1);
+  if (atomic_load(&p->asleep) == 0) return;
+  (void)pthread_mutex_lock(&p->mutex);
+  (void)pthread_cond_broadcast(&p->begun);
+  (void)pthread_mutex_unlock(&p->mutex);
+}
+
+/* ---- the caller ---- */
+static void wait_for_all(castnet_pool *p) {
+  for (int i = 0; i < SPINS; i++) {
+    if (atomic_load(&p->left) == 0) return;
+    pause_thread();
+  }
+  (void)pthread_mutex_lock(&p->mutex);
+  atomic_store(&p->waiting, 1);
+  while (atomic_load(&p->left) != 0) (void)pthread_cond_wait(&p->ended, &p->mutex);
+  atomic_store(&p->waiting, 0);
+  (void)pthread_mutex_unlock(&p->mutex);
+}
+
+int castnet_pool_run(void *pool, size_t n, void (*fn)(void *arg, size_t i), void *arg) {
+  castnet_pool *p = pool;
+  if (n < 2 || n > UINT32_MAX || p->threads < 2 || atomic_flag_test_and_set(&p->busy)) {
+    for (size_t i = 0; i < n; i++) fn(arg, i);
+    return 0;
+  }
+  p->fn = fn;
+  p->arg = arg;
+  atomic_store(&p->left, n);
+  for (size_t k = 0; k < p->threads; k++) {
+    const uint64_t from = n * k / p->threads, to = n * (k + 1) / p->threads;
+    atomic_store_explicit(&p->lanes[k].range, to << 32 | from, memory_order_release);
+  }
+  next_round(p);
+  work(p, 0);
+  wait_for_all(p);
+  atomic_flag_clear(&p->busy);
+  return 0;
+}
+
+/* ---- making and ending ---- */
+static size_t count_threads(size_t wanted) {
+  const long processors = wanted ? 0 : sysconf(_SC_NPROCESSORS_ONLN);
+  if (!wanted) wanted = processors > 0 ? (size_t)processors : 1;
+  return wanted < MOST_THREADS ? wanted : MOST_THREADS;
+}
+
+/* Ends the threads 1 .. n - 1. */
+static void end_threads(castnet_pool *p, size_t n) {
+  atomic_store(&p->ends, 1);
+  next_round(p);
+  for (size_t k = 1; k < n; k++) (void)pthread_join(p->lanes[k].thread, NULL);
+  (void)pthread_cond_destroy(&p->ended);
+  (void)pthread_cond_destroy(&p->begun);
+  (void)pthread_mutex_destroy(&p->mutex);
+}
+
+static castnet_pool *pool_memory(size_t threads) {
+  unsigned char *memory = calloc(1, sizeof(castnet_pool) + threads * sizeof(Lane) + CACHE_LINE);
+  if (!memory) return NULL;
+  castnet_pool *p = (castnet_pool *)(void *)(memory + (CACHE_LINE - (uintptr_t)memory % CACHE_LINE) % CACHE_LINE);
+  p->memory = memory;
+  p->threads = threads;
+  return p;
+}
+
+castnet_pool *castnet_pool_new(size_t threads) {
+  const size_t n = count_threads(threads);
+  castnet_pool *p = pool_memory(n);
+  if (!p) return NULL;
+  atomic_flag_clear(&p->busy);
+  (void)pthread_mutex_init(&p->mutex, NULL);
+  (void)pthread_cond_init(&p->begun, NULL);
+  (void)pthread_cond_init(&p->ended, NULL);
+  for (size_t k = 0; k < n; k++) {
+    p->lanes[k].pool = p;
+    p->lanes[k].number = k;
+    if (k == 0 || pthread_create(&p->lanes[k].thread, NULL, thread_main, &p->lanes[k]) == 0) continue;
+    end_threads(p, k);
+    free(p->memory);
+    return NULL;
+  }
+  return p;
+}
+
+void castnet_pool_free(castnet_pool *p) {
+  if (!p) return;
+  end_threads(p, p->threads);
+  free(p->memory);
+}
+
+size_t castnet_pool_threads(const castnet_pool *p) { return p->threads; }

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT-0 */
+/* A pool of threads for code compiled by castnet: what castnet_env.parallel_for may be, C11 and POSIX threads.
+ *
+ *   castnet_pool *pool = castnet_pool_new(0);
+ *   castnet_env env = {.size = sizeof env, .parallel_for = castnet_pool_run, .parallel_user = pool};
+ *   ... N_run(&in, &out, ws, ws_size, &env) ...
+ *   castnet_pool_free(pool);
+ *
+ * Results do not depend on the number of threads. Threads that have nothing to do spin for some 50 microseconds, then sleep. */
+#ifndef CASTNET_POOL_H
+#define CASTNET_POOL_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct castnet_pool castnet_pool;
+
+/* Threads, the one that calls counted; 0: as many as there are processors. NULL where memory or threads are refused. */
+castnet_pool *castnet_pool_new(size_t threads);
+/* Ends the threads. No call may be under way; NULL is fine. */
+void castnet_pool_free(castnet_pool *pool);
+size_t castnet_pool_threads(const castnet_pool *pool);
+
+/* Runs fn(arg, i) for each i < n and returns 0 when all are done. The pool serves one caller at a time: while it does, others (and fn
+ * itself) run all of theirs alone, in order. */
+int castnet_pool_run(void *pool, size_t n, void (*fn)(void *arg, size_t i), void *arg);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

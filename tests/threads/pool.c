@@ -1,0 +1,71 @@
+/* The pool of runtime-lite: every index once, whatever the number of threads and indices; calls in calls; sleeping and waking. Built and
+ * run as it is by the unit tests, under ThreadSanitizer by tests/threads/run.py. */
+#define _POSIX_C_SOURCE 200809L
+#include "pool/castnet_pool.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+enum { MOST = 300 };
+
+static int failures;
+
+#define EXPECT(what) \
+  do { \
+    if (!(what)) { \
+      (void)printf("%s:%d: %s\n", __FILE__, __LINE__, #what); \
+      failures++; \
+    } \
+  } while (0)
+
+typedef struct Job {
+  castnet_pool *pool; /* for calls in calls; NULL: none */
+  unsigned char seen[MOST];
+  unsigned sum[MOST];
+} Job;
+
+static void inner(void *arg, size_t i) {
+  unsigned *sum = arg;
+  *sum += (unsigned)i; /* all of one caller's, in order, on one thread */
+}
+
+static void mark(void *arg, size_t i) {
+  Job *j = arg;
+  j->seen[i]++;
+  if (j->pool) EXPECT(castnet_pool_run(j->pool, 10, inner, &j->sum[i]) == 0);
+}
+
+static void check_run(castnet_pool *pool, size_t n, int nested) {
+  Job j;
+  memset(&j, 0, sizeof j);
+  nested = nested && n > 1 && castnet_pool_threads(pool) > 1; /* one index leaves the pool to a call in it */
+  j.pool = nested ? pool : NULL;
+  EXPECT(castnet_pool_run(pool, n, mark, &j) == 0);
+  for (size_t i = 0; i < MOST; i++) EXPECT(j.seen[i] == (i < n));
+  for (size_t i = 0; nested && i < n; i++) EXPECT(j.sum[i] == 45);
+}
+
+static void check_threads(size_t threads) {
+  static const size_t counts[] = {0, 1, 2, 3, 7, 16, 100, MOST};
+  const struct timespec nap = {0, 2000000}; /* longer than threads spin */
+  castnet_pool *pool = castnet_pool_new(threads);
+  EXPECT(pool != NULL);
+  if (!pool) return;
+  EXPECT(threads ? castnet_pool_threads(pool) == threads : castnet_pool_threads(pool) >= 1);
+  for (int round = 0; round < 300; round++)
+    for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) check_run(pool, counts[k], round % 10 == 0);
+  for (int round = 0; round < 20; round++) {
+    (void)nanosleep(&nap, NULL);
+    check_run(pool, 16, 0);
+  }
+  castnet_pool_free(pool);
+}
+
+int main(void) {
+  for (size_t threads = 0; threads <= 8; threads++) check_threads(threads);
+  castnet_pool_free(NULL);
+  for (int i = 0; i < 20; i++) castnet_pool_free(castnet_pool_new(4)); /* threads that never had work */
+  (void)printf("%s\n", failures ? "failed" : "the pool does what it says");
+  return failures != 0;
+}
