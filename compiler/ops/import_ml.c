@@ -229,10 +229,21 @@ static Value *matrices_transposed(OpContext *c, Value *x, bool swap) {
   return build_transpose(&c->b, x, perm);
 }
 
+/* [M][batch...][K] as [batch...][M][K] */
+static Value *batch_first(OpContext *c, Value *x, bool move) {
+  uint32_t perm[MAX_RANK];
+  const uint32_t rank = x->type.rank;
+  if (!move || rank < 3) return x;
+  for (uint32_t i = 0; i < rank; i++) perm[i] = i + 2 < rank ? i + 1 : i + 2 == rank ? 0 : i;
+  return build_transpose(&c->b, x, perm);
+}
+
 /* alpha * A B, either transposed */
 bool import_fused_matmul(OpContext *c) {
-  if (op_int(c, "transBatchA", 0) || op_int(c, "transBatchB", 0)) return op_unsupported(c, "transposed batch axes");
-  Value *x = matrices_transposed(c, c->in[0], op_int(c, "transA", 0) != 0), *y = matrices_transposed(c, c->in[1], op_int(c, "transB", 0) != 0);
+  Value *x = batch_first(c, c->in[0], op_int(c, "transBatchA", 0) != 0), *y = batch_first(c, c->in[1], op_int(c, "transBatchB", 0) != 0);
+  if (!x || !y) return false;
+  x = matrices_transposed(c, x, op_int(c, "transA", 0) != 0);
+  y = matrices_transposed(c, y, op_int(c, "transB", 0) != 0);
   Value *v = build_matmul(&c->b, x, y);
   const double alpha = (double)op_float(c, "alpha", 1);
   return op_give(c, 0, alpha == 1 ? v : build_fn2(&c->b, SC_mul, v, op_scalar_like(c, v, alpha)));

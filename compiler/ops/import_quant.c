@@ -162,10 +162,21 @@ static bool qlinear_unary(OpContext *c, Value *y) {
   return op_give(c, 0, quantized(c, v, op_single(c, op_in(c, 4)), op_dtype(c, 0), true));
 }
 
+/* The channels' axis moved from the end to axis 1, or back. */
+static Value *channels_moved(OpContext *c, Value *x, bool back) {
+  uint32_t perm[MAX_RANK] = {0};
+  if (!x || x->type.rank < 3) return x;
+  const uint32_t rank = x->type.rank;
+  for (uint32_t i = 1; i < rank; i++) perm[i] = back ? (i + 1 < rank ? i + 1 : 1) : i == 1 ? rank - 1 : i - 1;
+  return build_transpose(&c->b, x, perm);
+}
+
 bool import_qlinear_average_pool(OpContext *c) {
-  if (op_int(c, "channels_last", 0)) return op_unsupported(c, "with channels last");
+  const bool last = op_int(c, "channels_last", 0) != 0;
   Value *x = dequantized(c, op_in(c, 0), op_single(c, op_in(c, 1)), op_single(c, op_in(c, 2)));
-  return x && qlinear_unary(c, op_average_pool(c, x));
+  if (last) x = channels_moved(c, x, false);
+  Value *y = x ? op_average_pool(c, x) : NULL;
+  return y && qlinear_unary(c, last ? channels_moved(c, y, true) : y);
 }
 
 bool import_qlinear_global_average_pool(OpContext *c) {
@@ -178,11 +189,14 @@ bool import_qlinear_global_average_pool(OpContext *c) {
 
 bool import_qlinear_softmax(OpContext *c) {
   uint32_t axis;
-  if (op_int(c, "opset", 13) < 13)
-    return op_unsupported(c, "with the softmax of opset %lld", (long long)op_int(c, "opset", 13));
   if (!op_axis_attr(c, "axis", -1, op_rank(c, 0), &axis)) return false;
   Value *x = dequantized(c, op_in(c, 0), op_single(c, op_in(c, 1)), op_single(c, op_in(c, 2)));
-  return qlinear_unary(c, build_softmax(&c->b, x, axis, false));
+  if (!x) return false;
+  if (op_int(c, "opset", 13) >= 13) return qlinear_unary(c, build_softmax(&c->b, x, axis, false));
+  const Type type = x->type; /* the softmax of before: over all axes from `axis` on */
+  const Dim *const rows[] = {dim_product(op_dims(c), type.dims, axis), dim_product(op_dims(c), type.dims + axis, type.rank - axis)};
+  Value *y = build_softmax(&c->b, build_reshape(&c->b, x, 2, rows), 1, false);
+  return qlinear_unary(c, build_reshape(&c->b, y, type.rank, type.dims));
 }
 
 bool import_qlinear_sigmoid(OpContext *c) {
