@@ -1,9 +1,10 @@
 /* Pooling: MaxPool, AveragePool, LpPool, and their global forms. */
 #include "ops/shared.h"
 
-static bool pool_window(OpContext *c, Window *win) {
-  if (op_rank(c, 0) < 3) return op_fail(c, DIAG_E0402, "input %s must have rank 3 or more", op_shape(c, 0));
-  return op_window(c, op_in(c, 0), op_rank(c, 0) - 2, NULL, win);
+/* x [N][C][spatial...] */
+static bool pool_window(OpContext *c, const Value *x, Window *win) {
+  if (x->type.rank < 3) return op_fail(c, DIAG_E0402, "input %s must have rank 3 or more", build_shape_text(&c->b, x));
+  return op_window(c, x, x->type.rank - 2, NULL, win);
 }
 
 static PoolAttr pool_attr(PoolKind kind, const Window *w) {
@@ -18,7 +19,7 @@ static PoolAttr pool_attr(PoolKind kind, const Window *w) {
 
 bool import_max_pool(OpContext *c) {
   Window w;
-  if (!pool_window(c, &w)) return false;
+  if (!pool_window(c, op_in(c, 0), &w)) return false;
   PoolAttr attr = pool_attr(POOL_MAX, &w);
   attr.column_major = op_int(c, "storage_order", 0) != 0;
   const bool ceil_mode = op_int(c, "ceil_mode", 0) != 0 && !w.same;
@@ -30,7 +31,7 @@ bool import_max_pool(OpContext *c) {
 
 Value *op_average_pool(OpContext *c, Value *x) {
   Window w;
-  if (!pool_window(c, &w)) return NULL;
+  if (!pool_window(c, x, &w)) return NULL;
   PoolAttr attr = pool_attr(POOL_AVERAGE, &w);
   attr.count_include_pad = op_int(c, "count_include_pad", 0) != 0;
   return build_pool(&c->b, x, attr, op_int(c, "ceil_mode", 0) != 0 && !w.same, NULL);
@@ -46,7 +47,7 @@ static bool lp_order(OpContext *c, double *ret) {
 
 bool import_lp_pool(OpContext *c) {
   Window w;
-  if (!pool_window(c, &w)) return false;
+  if (!pool_window(c, op_in(c, 0), &w)) return false;
   PoolAttr attr = pool_attr(POOL_LP, &w);
   double p;
   if (!lp_order(c, &p)) return false;

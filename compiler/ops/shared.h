@@ -73,7 +73,7 @@ typedef struct Window {
 } Window;
 /* Over the last n axes of x. kernel NULL: from the attribute, else given (and the attribute must agree). Padding as auto_pad says. */
 bool op_window(OpContext *c, const Value *x, uint32_t n, const int64_t *kernel, Window *ret);
-/* AveragePool with the node's attributes of x, a tensor of input 0's shape. */
+/* AveragePool with the node's attributes of x [N][C][spatial...]. */
 Value *op_average_pool(OpContext *c, Value *x);
 /* v as a scalar when it has one element, else v; NULL stays NULL. For scales and zero points. */
 Value *op_single(OpContext *c, Value *v);

@@ -161,6 +161,10 @@ for kind in (np.uint8, np.int8):
     case(f"qleaky_{word}", "QLinearLeakyRelu", one, {"alpha": 0.1}, atol=1.01)
     case(f"qaverage_{word}", "QLinearAveragePool", one, {"kernel_shape": [2, 2], "pads": [1, 0, 0, 1]}, atol=1.01)
     case(f"qaverage_last_{word}", "QLinearAveragePool", one, {"kernel_shape": [2, 2], "channels_last": 1}, atol=1.01)
+    tall = [("a", bytes_of(2, 7, 5, 3, dtype=kind)), *one[1:]]
+    for pad in ("SAME_UPPER", "SAME_LOWER", "VALID"):
+        case(f"qaverage_{pad.lower()}_{word}", "QLinearAveragePool", tall, {"kernel_shape": [3, 2], "strides": [2, 2], "auto_pad": pad}, atol=1.01)
+        case(f"qaverage_last_{pad.lower()}_{word}", "QLinearAveragePool", tall, {"kernel_shape": [3, 2], "strides": [2, 2], "auto_pad": pad, "channels_last": 1}, atol=1.01)
     case(f"qglobal_{word}", "QLinearGlobalAveragePool", one, {"channels_last": 0}, atol=1.01)
     case(f"qglobal_last_{word}", "QLinearGlobalAveragePool", one, {"channels_last": 1}, atol=1.01)
     for opset in (12, 13):
