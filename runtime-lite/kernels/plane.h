@@ -17,21 +17,24 @@ CN_INLINE size_t cn_plane_rows(const cn_window *w, size_t band) {
   return (band - 1) * w->stride[1] + (w->kernel[1] - 1) * w->dilation[1] + 1;
 }
 
-/* The band: four rows, and more while the copies of all channels stay under the limit. */
+/* The band: as many rows (without vectors one, memory being dear where they are missing, else four), and more by as many while
+ * the copies of all channels stay under the limit. */
 CN_INLINE cn_plane cn_plane_of(const cn_window *w, size_t lanes, size_t channels, size_t limit) {
   cn_plane p;
   p.pitch = cn_round_up(w->out[2], lanes) + (w->kernel[2] - 1) * w->dilation[2] / w->stride[2];
   p.row = p.pitch * w->stride[2];
-  p.band = cn_min(w->out[1], 4);
-  while (p.band < w->out[1] && cn_plane_rows(w, p.band + 4) * p.row * w->kernel[0] * channels <= limit)
-    p.band = cn_min(w->out[1], p.band + 4);
+  const size_t rows = lanes == 1 ? 1 : 4;
+  p.band = cn_min(w->out[1], rows);
+  while (p.band < w->out[1] && cn_plane_rows(w, p.band + rows) * p.row * w->kernel[0] * channels <= limit)
+    p.band = cn_min(w->out[1], p.band + rows);
   p.slice = cn_plane_rows(w, p.band) * p.row;
   return p;
 }
 
-/* A direct convolution copies a band of all channels, of up to this many elements: a part of a second-level cache. */
+/* A direct convolution copies a band of all channels, of up to this many elements: a part of a second-level cache, or a
+ * kilobyte where there are no vectors. */
 CN_INLINE cn_plane cn_direct_plane(const cn_window *w, size_t lanes) {
-  return cn_plane_of(w, lanes, cn_max(w->c, 1), 4096 * lanes);
+  return cn_plane_of(w, lanes, cn_max(w->c, 1), lanes == 1 ? 256 : 4096 * lanes);
 }
 
 /* Elements of scratch of a direct convolution: the copies, a vector, an offset for each place of the depth. */

@@ -15,7 +15,7 @@
 
 #define CN_GEMM_F32_MC 32
 
-#define CN_GEMM_F32_NC 32
+#define CN_GEMM_F32_NC 4
 
 #define CN_GEMM_S16_MR 2
 
