@@ -21,19 +21,50 @@ static bool in_path(Arena *a, const char *name) {
   return false;
 }
 
-static bool find_cc(Cli *c, Words *ret) {
+/* What the names of this machine's compilers begin with, as in MACHINE of a target's file. */
+#if defined(__x86_64__)
+static const char host_machine[] = "x86_64-linux-gnu";
+#elif defined(__aarch64__)
+static const char host_machine[] = "aarch64-linux-gnu";
+#elif defined(__s390x__)
+static const char host_machine[] = "s390x-linux-gnu";
+#else
+static const char host_machine[] = "";
+#endif
+
+static bool no_compiler(Cli *c, const char *what) {
+  (void)diag_add(&c->diags, DIAG_E0005, (DiagPlace){0}, "there is no C compiler: %s", what);
+  return false;
+}
+
+/* A target of another machine wants that machine's compiler, not the one of $CC. */
+static bool find_cc(Cli *c, const Target *target, Words *ret) {
   static const char *const usual[] = {"cc", "gcc", "clang"};
   const char *given = options_last(c, OPT_CC);
-  const char *word = options_last(c, OPT_TARGET);
-  const Target *target = word ? target_find(str_c(word)) : NULL;
-  if (!given) given = target && *target->compiler ? target->compiler : getenv("CC");
+  if (!given && target && *target->compiler) given = target->compiler;
+  if (!given && target && *target->machine && strcmp(target->machine, host_machine) != 0)
+    given = arena_printf(c->arena, "%s-gcc", target->machine).ptr;
+  if (!given) given = getenv("CC");
   if (given && *given) words_add(c->arena, ret, given);
   for (size_t i = 0; ret->list.n == 0 && i < sizeof usual / sizeof *usual; i++)
     if (in_path(c->arena, usual[i])) words_push(c->arena, ret, usual[i]);
-  if (ret->list.n && in_path(c->arena, ret->list.data[0])) return true;
-  const char *what = ret->list.n ? diag_quote(&c->diags, str_c(ret->list.data[0])) : "cc, gcc, clang";
-  (void)diag_add(&c->diags, DIAG_E0005, (DiagPlace){0}, "there is no C compiler: %s", what);
-  return false;
+  if (ret->list.n == 0) return no_compiler(c, "cc, gcc, clang");
+  return in_path(c->arena, ret->list.data[0]) || no_compiler(c, diag_quote(&c->diags, str_c(ret->list.data[0])));
+}
+
+/* Programs of another machine run under qemu's user mode, where Debian's cross packages have that machine's C library. */
+static void find_runner(Cli *c, const Target *target, Words *ret) {
+  if (options_has(c, OPT_RUNNER)) {
+    words_add(c->arena, ret, options_last(c, OPT_RUNNER));
+    return;
+  }
+  if (!target || strcmp(target->machine, host_machine) == 0 || !strstr(target->machine, "-linux-")) return;
+  const int cpu = (int)strcspn(target->machine, "-");
+  const char *qemu = arena_printf(c->arena, "qemu-%.*s", cpu, target->machine).ptr;
+  if (!in_path(c->arena, qemu)) return;
+  words_push(c->arena, ret, qemu);
+  words_push(c->arena, ret, "-L");
+  words_push(c->arena, ret, arena_printf(c->arena, "/usr/%s", target->machine).ptr);
 }
 
 bool builder_options(Cli *c, BuildOptions *ret) {
@@ -44,12 +75,14 @@ bool builder_options(Cli *c, BuildOptions *ret) {
   ret->run_seconds = (double)seconds;
   if (c->command == CMD_check) words_push(c->arena, &ret->flags, "-O1"); /* most of the time goes into the C compiler */
   if (ret->sanitize) words_add(c->arena, &ret->flags, "-g -fsanitize=address,undefined -fno-sanitize-recover=all");
-  if (options_has(c, OPT_RUNNER)) words_add(c->arena, &ret->runner, options_last(c, OPT_RUNNER));
+  const char *word = options_last(c, OPT_TARGET);
+  const Target *target = word ? target_find(str_c(word)) : NULL;
+  find_runner(c, target, &ret->runner);
   for (size_t i = 0; i < c->uses.n; i++) {
     if (c->uses.data[i].id == OPT_CFLAGS) words_add(c->arena, &ret->flags, c->uses.data[i].value);
     if (c->uses.data[i].id == OPT_SOURCE) words_push(c->arena, &ret->sources, c->uses.data[i].value);
   }
-  return find_cc(c, &ret->cc);
+  return find_cc(c, target, &ret->cc);
 }
 
 /* ---- building ---- */
