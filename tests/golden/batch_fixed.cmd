@@ -1,0 +1,1 @@
+./castnet compile batch_fixed.onnx -o out --target c99
