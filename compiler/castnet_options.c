@@ -31,6 +31,14 @@ static bool read_outputs(Diags *d, const char *word, BackendOptions *b) {
   return wrong_option(d, "owner of outputs", word, "caller, workspace");
 }
 
+static bool read_threads(Diags *d, const char *word, PipelineOptions *o) {
+  const Target *t = o->backend.target;
+  const bool all = word && strcmp(word, "all") == 0, on = all || (word && strcmp(word, "on") == 0), off = word && strcmp(word, "off") == 0;
+  if (t) o->threads = strcmp(t->language, "c") == 0 && on;
+  o->threads_all = all;
+  return !word || on || off || wrong_option(d, "choice of threads", word, "on, off, all");
+}
+
 static Str file_stem(Str path) {
   size_t from = path.len;
   while (from > 0 && path.ptr[from - 1] != '/') from--;
@@ -66,6 +74,7 @@ static Str options_text(Arena *a, const castnet_options *o, const BackendOptions
   if (o->no_fuse) sb_puts(&s, " --no-fuse");
   if (o->float_qdq) sb_puts(&s, " --float-qdq");
   if (o->no_reuse) sb_puts(&s, " --no-reuse");
+  if (o->threads) sb_printf(&s, " --threads=%s", o->threads);
   return s.len ? (Str){s.data + 1, s.len - 1} : STR("");
 }
 
@@ -77,6 +86,7 @@ bool castnet_read_options(Arena *a, Diags *d, const char *path, const castnet_op
   read_dims(a, o, &ret->import);
   read_ops(a, o, &ret->import);
   bool ok = read_target(d, o->target, &ret->backend);
+  ok &= read_threads(d, o->threads, ret);
   ok &= read_weights(d, o->weights, &ret->backend);
   ok &= read_outputs(d, o->outputs, &ret->backend);
   if (o->dump_stage && !pipeline_is_stage(o->dump_stage))

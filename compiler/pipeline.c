@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "frontend/print.h"
 #include "lower/lower.h"
+#include "lower/share.h"
 #include "passes/passes.h"
 #include "plan/plan.h"
 
@@ -57,6 +58,7 @@ bool pipeline_run(Arena *a, Diags *d, const PipelineOptions *opt, Pipeline *ret)
 
   Program *p = ret->program = lower_graph(a, ir, &(LowerOptions){.fuse = opt->optimise, .target = opt->backend.target});
   if (!p) return false;
+  if (opt->threads) program_share(p, opt->backend.target, opt->threads_all);
   if (dumps(opt, "program")) return program_print(opt->dump, p), true;
 
   if (!plan_program(p, d, &(PlanOptions){.reuse = !opt->no_reuse, .own_outputs = opt->backend.outputs == OUTPUTS_WORKSPACE})) return false;

@@ -17,6 +17,7 @@ typedef struct PipelineOptions {
   BackendOptions backend; /* model_hash and model_comment are filled by the pipeline */
   bool optimise;          /* false: the program as the model says it */
   bool no_reuse;          /* every buffer has its own place */
+  bool threads, threads_all; /* steps that are worth it run in shares; all that can */
   bool float_qdq;         /* quantised graphs compute in float as they are written */
   const char *dump_stage; /* the text form after this stage is put into dump, and nothing follows; NULL: none */
   StrBuf *dump;

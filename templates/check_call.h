@@ -10,6 +10,10 @@
 
 #include "castnet_check_tables.h"
 
+#ifdef CHECK_THREADS
+#include "castnet_pool.h"
+#endif
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -337,6 +341,11 @@ static castnet_env env_new(const char *weights) {
   castnet_env env;
   memset(&env, 0, sizeof env);
   env.size = sizeof env;
+#ifdef CHECK_THREADS
+  env.parallel_for = castnet_pool_run;
+  env.parallel_user = castnet_pool_new(CHECK_THREADS);
+  if (!env.parallel_user) die("threads cannot be made");
+#endif
   if (weights) env.weights = read_file(weights, &env.weights_size);
   return env;
 }

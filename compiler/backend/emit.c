@@ -191,6 +191,17 @@ static void put_wrapped(StrBuf *b, Str text, size_t column, unsigned indent) {
   }
 }
 
+static void put_function(EmitCtx *c, const char *result, Str name, Str comment, Str rest) {
+  if (comment.len) {
+    sb_puts(&c->functions, "/* ");
+    sb_str(&c->functions, comment);
+    sb_puts(&c->functions, " */\n");
+  }
+  sb_printf(&c->functions, "static %s %.*s", result, STR_ARG(name));
+  put_wrapped(&c->functions, rest, strlen("static  ") + strlen(result) + name.len, 4);
+  sb_putc(&c->functions, '\n');
+}
+
 /* Numbers are of calls: a function has the number of the first call that it is for. */
 Str emit_function(EmitCtx *c, const Step *s, const char *result, Str comment, Str rest) {
   StrBuf whole = sb_new(c->arena);
@@ -204,15 +215,14 @@ Str emit_function(EmitCtx *c, const Step *s, const char *result, Str comment, St
   Str *name = NEW(c->arena, Str);
   *name = names_add(&c->step_names, sb_view(&long_name), "step");
   map_put(&c->shared, sb_view(&whole), name);
-  if (comment.len) {
-    sb_puts(&c->functions, "/* ");
-    sb_str(&c->functions, comment);
-    sb_puts(&c->functions, " */\n");
-  }
-  sb_printf(&c->functions, "static %s %.*s", result, STR_ARG(*name));
-  put_wrapped(&c->functions, rest, strlen("static  ") + strlen(result) + name->len, 4);
-  sb_putc(&c->functions, '\n');
+  put_function(c, result, *name, comment, rest);
   return *name;
+}
+
+Str emit_beside(EmitCtx *c, Str name, const char *suffix, const char *result, Str rest) {
+  const Str own = names_add(&c->step_names, arena_printf(c->arena, "%.*s_%s", STR_ARG(name), suffix), "step");
+  put_function(c, result, own, (Str){0}, rest);
+  return own;
 }
 
 static void indent(EmitCtx *c) {

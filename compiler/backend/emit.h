@@ -95,6 +95,8 @@ void emit_need(EmitCtx *c, const char *symbol);
 /* The function `static RESULT step_<number>_<node>REST` where rest is "(params) { body }\n"; comment: lines for its head
  * without delimiters, or empty (not part of what is compared). An equal one given before is used again. Returns its name. */
 Str emit_function(EmitCtx *c, const Step *s, const char *result, Str comment, Str rest);
+/* The function `static RESULT <name>_<suffix>REST`, which belongs to the one of that name; never shared. Returns its own. */
+Str emit_beside(EmitCtx *c, Str name, const char *suffix, const char *result, Str rest);
 /* One numbered call in N_run: the hook, `name(args)`, and, where the function returns an error code (int), the return. */
 void emit_call(EmitCtx *c, const Step *s, Str name, bool may_fail, Str args);
 /* A line of N_run that is there if the symbol's value is needed anywhere. */

@@ -117,7 +117,7 @@ bool emit_integer_contract(EmitCtx *c, const Step *s) {
   if (!g->b_packed && b_moves) print_pack_columns(&k, g, b, indent);
   kernel_moving(&k, "a", a, g->a_batch, g->n_batch, indent);
   kernel_moving(&k, "c", STR("y"), g->c_batch, g->n_batch, indent);
-  sb_printf(&k.body, "%*scn_gemm_s16(&a, %.*s, 0, cn_gemm_s16_tasks(&a));\n", (int)indent, "", STR_ARG(own_scratch(&k, g->pack_bytes)));
+  kernel_tasks(&k, indent, arena_printf(c->arena, "cn_gemm_s16(&a, %.*s", STR_ARG(own_scratch(&k, g->pack_bytes))).ptr, "cn_gemm_s16_tasks(&a)");
   kernel_batches_end(&k, g);
   kernel_finish(&k);
   return true;
@@ -156,7 +156,7 @@ bool emit_integer_conv(EmitCtx *c, const Step *s) {
   kernel_arg(&k, ".out = y");
   print_finish(&k, &f, true, s->in[2]);
   kernel_args_end(&k);
-  sb_printf(&k.body, "  cn_conv_s16(&a, %.*s, 0, cn_conv_s16_tasks(&a));\n", STR_ARG(own_scratch(&k, v->pack_bytes)));
+  kernel_tasks(&k, 2, arena_printf(c->arena, "cn_conv_s16(&a, %.*s", STR_ARG(own_scratch(&k, v->pack_bytes))).ptr, "cn_conv_s16_tasks(&a)");
   kernel_finish(&k);
   return true;
 }

@@ -4,6 +4,7 @@
 #include "backend/emit_integer.h"
 
 #include "lower/finish.h"
+#include "lower/share.h"
 #include "lower/window.h"
 
 /* ---- the function around a kernel --------------------------------------------------------------------------------------------- */
@@ -79,10 +80,34 @@ void kernel_args_end(KernelPrinter *k) {
   sb_str(&k->body, sb_view(&k->assigned));
 }
 
+void kernel_tasks(KernelPrinter *k, unsigned indent, const char *head, const char *tasks) {
+  const StepShare *share = &k->step->share;
+  sb_printf(&k->body, "%*s%s, ", (int)indent, "", head);
+  if (!share->n || share->axis != SHARE_TASKS) {
+    sb_printf(&k->body, "0, %s);\n", tasks);
+    return;
+  }
+  sb_printf(&k->body, "cn_share(%s, s0, %u),\n%*scn_share(%s, s1, %u));\n", tasks, share->n, (int)indent + 4, "", tasks, share->n);
+  k->parted = true;
+}
+
+/* Behind the parameters of a function that does the shares s0 .. s1, where it is one. */
+static void finish_shares(KernelPrinter *k, StrBuf *rest, Str params) {
+  const StepShare *share = &k->step->share;
+  if (k->parted) sb_printf(rest, "(%.*s, size_t s0, size_t s1) {\n", STR_ARG(params));
+  else sb_printf(rest, "(%.*s) {\n", STR_ARG(params));
+  if (!k->parted || !share->slot) return;
+  sb_puts(rest, "  scratch += s0 * ");
+  sb_str(rest, kernel_size(k, dim_floordiv(k->c->program->dims, share->slot, dim_const(k->c->program->dims, 4))));
+  sb_puts(rest, ";\n");
+}
+
 void kernel_finish(KernelPrinter *k) {
   EmitCtx *c = k->c;
   const Step *s = k->step;
   StrBuf params = sb_new(c->arena), args = sb_new(c->arena), rest = sb_new(c->arena), comment = sb_new(c->arena);
+  if (k->parted && s->share.slot) emit_symbols_add(c, &k->symbols, s->share.slot);
+  if (k->parted && s->share.elements) emit_symbols_add(c, &k->symbols, s->share.elements);
   emit_params_text(&k->params, s->out, s->kind == STEP_RECURRENT ? 3 : 1, &params, &args);
   if (s->scratch != NO_TENSOR) {
     sb_puts(&params, ", float *scratch");
@@ -92,9 +117,11 @@ void kernel_finish(KernelPrinter *k) {
   emit_symbol_params(c, &params, &k->symbols);
   emit_symbol_args(c, &args, &k->symbols);
   emit_describe(c, &comment, s->out[0] != NO_TENSOR ? s->out[0] : s->out[1] != NO_TENSOR ? s->out[1] : s->out[2]);
-  sb_printf(&rest, "(%s) {\n%s}\n", params.data, k->body.data);
+  finish_shares(k, &rest, sb_view(&params));
+  sb_printf(&rest, "%s}\n", k->body.data);
   Str name = emit_function(c, s, "void", sb_view(&comment), sb_view(&rest));
-  emit_call(c, s, name, false, sb_view(&args));
+  if (k->parted) emit_shares(c, s, name, sb_view(&params), sb_view(&args));
+  else emit_call(c, s, name, false, sb_view(&args));
 }
 
 /* ---- epilogues ----------------------------------------------------------------------------------------------------------------- */
@@ -214,6 +241,7 @@ static bool print_rest(EmitCtx *c, const Step *s, const Epilogue *e, uint32_t do
   *n = (Nest){.mode = NEST_MAP, .n_axes = t->rank, .extent = t->dims, .map = expr, .loads = loads, .n_loads = e->n_loads + 1, .store = loads[0]};
   nest_simplify(c->arena, c->program->dims, n);
   Step step = {.kind = STEP_NEST, .in = s->out, .n_in = 1, .out = s->out, .n_out = 1, .attr = n, .src = s->src, .scratch = NO_TENSOR};
+  if (s->share.n) step.share = step_share(c->program, c->opt->target, &step);
   return emit_nest(c, &step);
 }
 
@@ -309,7 +337,7 @@ bool emit_conv(EmitCtx *c, const Step *s) {
   print_registers(&k, &r, s->in[2], true, &tile);
   kernel_args_end(&k);
   const char *driver = v->depthwise ? window_driver(c->opt->target, kernel, &w) : v->direct ? "cn_conv_f32_direct" : kernel;
-  sb_printf(&k.body, "  %s(&a, %s, 0, %s_tasks(&a));\n", driver, scratch, v->direct ? driver : kernel);
+  kernel_tasks(&k, 2, arena_printf(c->arena, "%s(&a, %s", driver, scratch).ptr, arena_printf(c->arena, "%s_tasks(&a)", v->direct ? driver : kernel).ptr);
   kernel_finish(&k);
   return print_rest(c, s, &v->epilogue, r.done, &tile);
 }
@@ -330,7 +358,7 @@ bool emit_pool(EmitCtx *c, const Step *s) {
   kernel_arg(&k, ".out = y");
   if (attr->kind == POOL_AVERAGE) kernel_arg(&k, ".flags = CN_POOL_AVERAGE%s", attr->count_include_pad ? " | CN_POOL_INCLUDE_PAD" : "");
   kernel_args_end(&k);
-  sb_printf(&k.body, "  %s(&a, scratch, 0, cn_pool_f32_tasks(&a));\n", window_driver(c->opt->target, "cn_pool_f32", &w));
+  kernel_tasks(&k, 2, arena_printf(c->arena, "%s(&a, scratch", window_driver(c->opt->target, "cn_pool_f32", &w)).ptr, "cn_pool_f32_tasks(&a)");
   kernel_finish(&k);
   return true;
 }
@@ -359,10 +387,23 @@ void kernel_moving(KernelPrinter *k, const char *field, Str base, const Dim *con
   sb_puts(&k->body, ";\n");
 }
 
+/* Those of the axis that these shares do. */
+static void open_batch_share(KernelPrinter *k, uint32_t i, const Dim *extent, unsigned indent) {
+  const Str n = kernel_size(k, extent);
+  const unsigned shares = k->step->share.n;
+  sb_printf(&k->body, "%*sfor (int64_t i%u = (int64_t)cn_share(%.*s, s0, %u); i%u < (int64_t)cn_share(%.*s, s1, %u); i%u++) {\n", (int)indent, "", i,
+            STR_ARG(n), shares, i, STR_ARG(n), shares, i);
+  k->parted = true;
+}
+
 unsigned kernel_batches(KernelPrinter *k, const ContractStep *g) {
   unsigned indent = 2;
   for (uint32_t i = 0; i < g->n_batch; i++, indent += 2) {
     emit_symbols_add(k->c, &k->symbols, g->batch[i]);
+    if (k->step->share.n && k->step->share.axis == i) {
+      open_batch_share(k, i, g->batch[i], indent);
+      continue;
+    }
     sb_printf(&k->body, "%*sfor (int64_t i%u = 0; i%u < ", (int)indent, "", i, i);
     emit_dim(k->c, &k->body, g->batch[i]);
     sb_printf(&k->body, "; i%u++) {\n", i);
@@ -424,7 +465,7 @@ bool emit_contract(EmitCtx *c, const Step *s) {
   kernel_moving(&k, "a", a, g->a_batch, g->n_batch, indent);
   kernel_moving(&k, "c", STR("y"), g->c_batch, g->n_batch, indent);
   emit_tile_move(&k, &tile, g->n_batch, indent);
-  sb_printf(&k.body, "%*scn_gemm_f32(&a, 0, cn_gemm_f32_tasks(&a));\n", (int)indent, "");
+  kernel_tasks(&k, indent, "cn_gemm_f32(&a", "cn_gemm_f32_tasks(&a)");
   kernel_batches_end(&k, g);
   kernel_finish(&k);
   return print_rest(c, s, &g->epilogue, r.done, &tile);

@@ -15,6 +15,7 @@ typedef struct KernelPrinter {
   SymbolSet symbols;  /* what the body uses */
   size_t line;        /* of the arguments' initialiser: where its last line starts in body, */
   bool first;         /* and whether an item is the first between braces */
+  bool parted;        /* the body does the shares s0 .. s1 of the step's alone */
 } KernelPrinter;
 
 KernelPrinter kernel_printer(EmitCtx *c, const Step *s);
@@ -46,6 +47,10 @@ bool kernel_batched(const Dim *const *strides, uint32_t n);                /* so
 void kernel_offset(KernelPrinter *k, const Dim *const *strides, uint32_t n); /* ` + i0 * 64` */
 /* `a.c = y + i0 * 64;`, in the loops over batches; what does not move is in the initialiser. */
 void kernel_moving(KernelPrinter *k, const char *field, Str base, const Dim *const *strides, uint32_t n, unsigned indent);
+
+/* The call of a driver for all of its tasks, or for those of the step's shares s0 .. s1: head "cn_conv_f32(&a, scratch", tasks
+ * "cn_conv_f32_tasks(&a)". */
+void kernel_tasks(KernelPrinter *k, unsigned indent, const char *head, const char *tasks);
 
 /* The function (operands x0.., the result y, scratch) and its call. */
 void kernel_finish(KernelPrinter *k);

@@ -3,16 +3,25 @@
 #include "backend/emit_nest.h"
 
 #include "backend/language.h"
+#include "lower/share.h"
 
 enum { LANES = 16, STRIP = 64, BLOCK = 2048 };
 
 static const char *index_type(const NestPrinter *p) { return p->wide ? "int64_t" : "int32_t"; }
 
+/* Where an axis ends, and where it begins: of the one that is parted, these shares' bounds. */
+static Str axis_end(NestPrinter *p, uint32_t axis) {
+  StrBuf b = sb_new(p->c->arena);
+  if (p->parted == axis) return STR("b1");
+  emit_dim(p->c, &b, p->n->extent[axis]);
+  return sb_view(&b);
+}
+
+static const char *axis_begin(const NestPrinter *p, uint32_t axis) { return p->parted == axis ? "b0" : "0"; }
+
 void nest_open_loop(NestPrinter *p, uint32_t axis, unsigned indent) {
-  StrBuf *b = p->b;
-  sb_printf(b, "%*sfor (%s i%u = 0; i%u < ", (int)indent, "", index_type(p), axis, axis);
-  emit_dim(p->c, b, p->n->extent[axis]);
-  sb_printf(b, "; i%u++) {\n", axis);
+  const Str end = axis_end(p, axis);
+  sb_printf(p->b, "%*sfor (%s i%u = %s; i%u < %.*s; i%u++) {\n", (int)indent, "", index_type(p), axis, axis_begin(p, axis), axis, STR_ARG(end), axis);
 }
 
 void nest_close_loop(NestPrinter *p, unsigned indent) { sb_printf(p->b, "%*s}\n", (int)indent, ""); }
@@ -36,7 +45,7 @@ static bool wants_lanes(const NestPrinter *p) {
   const uint32_t last = n->n_axes - 1;
   int64_t extent = 0;
   if (!n->n_axes || n->map.n == 1 || !dim_is(n->store.stride[last], 1) || n->store.n_indirect) return false;
-  if (dim_is_const(n->extent[last], &extent) && (extent < LANES || extent % LANES == 0)) return false;
+  if (p->parted != last && dim_is_const(n->extent[last], &extent) && (extent < LANES || extent % LANES == 0)) return false;
   if (dtype_rows[p->p->tensors.data[n->store.tensor].dtype].bits < 8) return false;
   for (uint32_t k = 0; k < n->n_loads; k++) {
     const Dim *stride = n->loads[k].stride[last];
@@ -49,15 +58,15 @@ static bool wants_lanes(const NestPrinter *p) {
 /* The last axis by LANES elements a turn, then the rest one by one. What outer loops know is declared once, by e. */
 static void print_lanes(NestPrinter *p, ExprPrinter *e, ExprPrinter *rest, unsigned indent) {
   const uint32_t last = p->n->n_axes - 1;
-  StrBuf *b = p->b, size = sb_new(p->c->arena);
-  emit_dim(p->c, &size, p->n->extent[last]);
-  sb_printf(b, "%*s%s i%u = 0;\n", (int)indent, "", index_type(p), last);
-  sb_printf(b, "%*sfor (; i%u + %d <= %s; i%u += %d) {\n", (int)indent, "", last, LANES, size.data, last, LANES);
+  StrBuf *b = p->b;
+  const Str size = axis_end(p, last);
+  sb_printf(b, "%*s%s i%u = %s;\n", (int)indent, "", index_type(p), last, axis_begin(p, last));
+  sb_printf(b, "%*sfor (; i%u + %d <= %.*s; i%u += %d) {\n", (int)indent, "", last, LANES, STR_ARG(size), last, LANES);
   sb_printf(b, "%*sfor (int l = 0; l < %d; l++) {\n", (int)indent + 2, "", LANES);
   expr_print_depth(e, b, last + 1, indent + 4);
   nest_store(p, e, expr_print_result(e), indent + 4);
   sb_printf(b, "%*s}\n%*s}\n", (int)indent + 2, "", (int)indent, "");
-  sb_printf(b, "%*sfor (; i%u < %s; i%u++) {\n", (int)indent, "", last, size.data, last);
+  sb_printf(b, "%*sfor (; i%u < %.*s; i%u++) {\n", (int)indent, "", last, STR_ARG(size), last);
   expr_print_depth(rest, b, last + 1, indent + 2);
   nest_store(p, rest, expr_print_result(rest), indent + 2);
   sb_printf(b, "%*s}\n", (int)indent, "");
@@ -224,18 +233,18 @@ static void reduce_lanes(NestPrinter *p) {
 /* The last outer axis is the contiguous one: strips of it, reduced side by side. */
 static void reduce_strips(NestPrinter *p) {
   const Nest *n = p->n;
-  StrBuf *b = p->b, size = sb_new(p->c->arena);
+  StrBuf *b = p->b;
   uint32_t strip = p->outer - 1;
-  emit_dim(p->c, &size, n->extent[strip]);
+  const Str size = axis_end(p, strip);
   Str plain = p->coords[strip];
   p->coords[strip] = arena_printf(p->c->arena, "(i%u + l)", strip);
   /* nodes of the strip's own depth are printed inside, where l is known: with everything that depends on it */
   ExprPrinter e = nest_map_printer(p);
   expr_print_depth(&e, b, 0, 2);
   unsigned indent = open_loops(p, &e, 0, strip, 2);
-  sb_printf(b, "%*sfor (%s i%u = 0; i%u < %s; i%u += %d) {\n", (int)indent, "", index_type(p), strip, strip, size.data, strip, STRIP);
+  sb_printf(b, "%*sfor (%s i%u = %s; i%u < %s; i%u += %d) {\n", (int)indent, "", index_type(p), strip, axis_begin(p, strip), strip, size.ptr, strip, STRIP);
   indent += 2;
-  sb_printf(b, "%*sconst int n = %s - i%u < %d ? (int)(%s - i%u) : %d;\n", (int)indent, "", size.data, strip, STRIP, size.data, strip, STRIP);
+  sb_printf(b, "%*sconst int n = %s - i%u < %d ? (int)(%s - i%u) : %d;\n", (int)indent, "", size.ptr, strip, STRIP, size.ptr, strip, STRIP);
   Str zero = expr_const_text(p->c, n->acc, reduce_identity(n->reduce, n->acc));
   sb_printf(b, "%*s%s acc[%d];\n", (int)indent, "", expr_register_ctype(n->acc), STRIP);
   sb_printf(b, "%*sfor (int l = 0; l < n; l++) acc[l] = %.*s;\n", (int)indent, "", STR_ARG(zero));
@@ -428,7 +437,7 @@ bool nest_is_narrow(const Program *p, const Nest *n) {
 /* Its pointers become parameters, its coordinates are i0, i1 ... An operand that is replaced has the result's name, so that compilers
  * know what aliases what. */
 NestPrinter nest_printer(EmitCtx *c, const Nest *n, EmitParams *ps, StrBuf *b) {
-  NestPrinter p = {.c = c, .p = c->program, .n = n, .b = b, .outer = n->n_axes, .wide = !nest_is_narrow(c->program, n)};
+  NestPrinter p = {.c = c, .p = c->program, .n = n, .b = b, .outer = n->n_axes, .parted = NOT_PARTED, .wide = !nest_is_narrow(c->program, n)};
   p.load_pointers = NEW_ARRAY(c->arena, Str, n->n_loads);
   p.post_pointers = NEW_ARRAY(c->arena, Str, n->n_post_loads);
   for (uint32_t j = 0; j < n->n_axes; j++) p.coords[j] = arena_printf(c->arena, "i%u", j);
@@ -450,12 +459,27 @@ static bool moves_nothing(const EmitCtx *c, const Nest *n) {
   return emit_storage(p, x->buffer) == emit_storage(p, y->buffer);
 }
 
+/* b0 and b1: of the axis that is parted, what the shares s0 .. s1 do. */
+static void print_bounds(NestPrinter *p, const StepShare *share) {
+  const Dim *extent = p->n->extent[share->axis];
+  const bool constant = dim_is_const(extent, NULL);
+  const int grain = dim_is(p->n->store.stride[share->axis], 1) ? LANES : 1;
+  StrBuf size = sb_new(p->c->arena);
+  p->parted = share->axis;
+  emit_dim(p->c, &size, extent);
+  for (int i = 0; i < 2; i++)
+    sb_printf(p->b, constant ? "  const %s b%d = (%s)cn_share_by(%s, %d, s%d, %u);\n" : "  const %s b%d = (%s)cn_share_by((size_t)(%s), %d, s%d, %u);\n",
+              index_type(p), i, index_type(p), size.data, grain, i, share->n);
+}
+
 bool emit_nest(EmitCtx *c, const Step *s) {
   const Nest *n = s->attr;
+  const bool parted = s->share.n && share_is_safe(c->program, n);
   if (moves_nothing(c, n)) return true;
   StrBuf body = sb_new(c->arena), params = sb_new(c->arena), args = sb_new(c->arena);
   EmitParams ps = {.c = c};
   NestPrinter p = nest_printer(c, n, &ps, &body);
+  if (parted) print_bounds(&p, &s->share);
   switch (n->mode) {
     case NEST_MAP: print_map(&p); break;
     case NEST_REDUCE: print_reduce(&p); break;
@@ -463,13 +487,15 @@ bool emit_nest(EmitCtx *c, const Step *s) {
     case NEST_SCATTER: print_scatter(&p); break;
   }
   SymbolSet symbols = nest_symbols(c, n);
+  if (parted && s->share.elements) emit_symbols_add(c, &symbols, s->share.elements);
   emit_params_text(&ps, s->out, 1, &params, &args);
   emit_symbol_params(c, &params, &symbols);
   emit_symbol_args(c, &args, &symbols);
   StrBuf rest = sb_new(c->arena), comment = sb_new(c->arena);
   emit_describe(c, &comment, s->out[0]);
-  sb_printf(&rest, "(%s) {\n%s%s}\n", params.data, body.data, p.may_fail ? "  return CASTNET_OK;\n" : "");
+  sb_printf(&rest, "(%s%s) {\n%s%s}\n", params.data, parted ? ", size_t s0, size_t s1" : "", body.data, p.may_fail ? "  return CASTNET_OK;\n" : "");
   Str name = emit_function(c, s, p.may_fail ? "int" : "void", sb_view(&comment), sb_view(&rest));
-  emit_call(c, s, name, p.may_fail, sb_view(&args));
+  if (parted) emit_shares(c, s, name, sb_view(&params), sb_view(&args));
+  else emit_call(c, s, name, p.may_fail, sb_view(&args));
   return true;
 }

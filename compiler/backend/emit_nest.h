@@ -5,6 +5,7 @@
 #include "backend/emit_expr.h"
 #include "backend/emit_steps.h"
 
+#define NOT_PARTED UINT32_MAX
 typedef struct NestPrinter {
   EmitCtx *c;
   const Program *p;
@@ -15,6 +16,7 @@ typedef struct NestPrinter {
   Str *load_pointers, *post_pointers;
   Str store_pointer;
   uint32_t outer;      /* axes that are not reduced */
+  uint32_t parted;     /* the axis of which only b0 .. b1 is walked, or NOT_PARTED */
   bool may_fail;
 } NestPrinter;
 

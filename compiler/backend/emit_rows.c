@@ -13,7 +13,7 @@ bool emit_softmax(EmitCtx *c, const Step *s) {
   kernel_arg(&k, ".out = y");
   if (v->log) kernel_arg(&k, ".log = 1");
   kernel_args_end(&k);
-  sb_puts(&k.body, "  cn_softmax_f32(&a, 0, cn_softmax_f32_tasks(&a));\n");
+  kernel_tasks(&k, 2, "cn_softmax_f32(&a", "cn_softmax_f32_tasks(&a)");
   kernel_finish(&k);
   return true;
 }
@@ -35,7 +35,7 @@ bool emit_norm(EmitCtx *c, const Step *s) {
   kernel_arg(&k, ".epsilon = %s", expr_const_text(c, DT_f32, bits).ptr);
   if (v->kind == NORM_RMS) kernel_arg(&k, ".rms = 1");
   kernel_args_end(&k);
-  sb_puts(&k.body, "  cn_norm_f32(&a, 0, cn_norm_f32_tasks(&a));\n");
+  kernel_tasks(&k, 2, "cn_norm_f32(&a", "cn_norm_f32_tasks(&a)");
   kernel_finish(&k);
   return true;
 }
@@ -55,20 +55,14 @@ static void print_batches(KernelPrinter *k, const AttentionStep *v, const Str *n
   const ContractStep *s = &v->scores, *o = &v->sum;
   const char *const fields[] = {"q", "k", "v", "out"};
   const Dim *const *const strides[] = {s->a_batch, s->b_batch, o->b_batch, o->c_batch};
-  unsigned indent = 2;
-  for (uint32_t i = 0; i < s->n_batch; i++, indent += 2) {
-    emit_symbols_add(k->c, &k->symbols, s->batch[i]);
-    sb_printf(&k->body, "%*sfor (int64_t i%u = 0; i%u < ", (int)indent, "", i, i);
-    emit_dim(k->c, &k->body, s->batch[i]);
-    sb_printf(&k->body, "; i%u++) {\n", i);
-  }
+  const unsigned indent = kernel_batches(k, s);
   for (int f = 0; f < 4; f++) {
     Str at = stride_text(k, strides[f], s->n_batch);
     if (at.len) sb_printf(&k->body, "%*sa.%s = %s%.*s;\n", (int)indent, "", fields[f], names[f].ptr, STR_ARG(at));
   }
   emit_tile_move(k, tile, s->n_batch, indent);
   sb_printf(&k->body, "%*scn_attention_f32(&a, scratch);\n", (int)indent, "");
-  while (indent > 2) sb_printf(&k->body, "%*s}\n", (int)(indent -= 2), "");
+  kernel_batches_end(k, s);
 }
 
 bool emit_attention(EmitCtx *c, const Step *s) {

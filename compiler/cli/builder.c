@@ -2,7 +2,9 @@
 
 #include "base/io.h"
 #include "base/target.h"
+#include "cli/pool.h"
 
+#include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -70,13 +72,16 @@ static void find_runner(Cli *c, const Target *target, Words *ret) {
 bool builder_options(Cli *c, BuildOptions *ret) {
   *ret = (BuildOptions){.sanitize = options_has(c, OPT_SANITIZE)};
   uint64_t jobs, seconds;
+  const char *word;
+  if (!options_threads(c, &word, &ret->threads)) return false;
   if (!options_number(c, OPT_JOBS, 1, 1024, 1, &jobs) || !options_number(c, OPT_TIMEOUT, 1, 1000000, 60, &seconds)) return false;
   ret->jobs = (size_t)jobs;
   ret->run_seconds = (double)seconds;
   if (c->command == CMD_check) words_push(c->arena, &ret->flags, "-O1"); /* most of the time goes into the C compiler */
   if (ret->sanitize) words_add(c->arena, &ret->flags, "-g -fsanitize=address,undefined -fno-sanitize-recover=all");
-  const char *word = options_last(c, OPT_TARGET);
-  const Target *target = word ? target_find(str_c(word)) : NULL;
+  if (ret->threads) words_add(c->arena, &ret->flags, arena_printf(c->arena, "-pthread -DCHECK_THREADS=%" PRIu64, ret->threads).ptr);
+  const char *target_word = options_last(c, OPT_TARGET);
+  const Target *target = target_word ? target_find(str_c(target_word)) : NULL;
   find_runner(c, target, &ret->runner);
   for (size_t i = 0; i < c->uses.n; i++) {
     if (c->uses.data[i].id == OPT_CFLAGS) words_add(c->arena, &ret->flags, c->uses.data[i].value);
@@ -103,6 +108,7 @@ static Words compiler(Cli *c, const BuildOptions *o, const Workdir *w, const cha
 /* Absolute, since -I of the folder is what .incbin is looked for in. */
 static void add_sources(Cli *c, const BuildOptions *o, const Workdir *w, const castnet_interface *const *models, size_t n, Words *ret) {
   words_push(c->arena, ret, workdir_file(c->arena, w, "castnet_check.c"));
+  if (o->threads) words_push(c->arena, ret, workdir_file(c->arena, w, "castnet_pool.c"));
   for (size_t i = 0; i < n; i++) {
     words_push(c->arena, ret, workdir_file(c->arena, w, models[i]->source));
     const char *weights = workdir_file(c->arena, w, arena_printf(c->arena, "%s_weights.c", models[i]->prefix).ptr);
@@ -178,6 +184,7 @@ bool builder_run_compiler(Diags *d, Arena *a, const BuildOptions *o, Workdir *w,
 bool builder_build(Cli *c, Diags *d, const BuildOptions *o, Workdir *w, const castnet_interface *const *models, size_t n) {
   Arena *a = c->arena;
   Words sources = {0}, link = compiler(c, o, w, models[0]->cflags);
+  if (o->threads && !pool_write(a, d, workdir_path(w))) return false;
   add_sources(c, o, w, models, n, &sources);
   words_push(a, &link, "-o");
   words_push(a, &link, workdir_file(a, w, "castnet_check"));

@@ -12,6 +12,7 @@ typedef struct BuildOptions {
   Words sources;     /* of the user */
   Words runner;      /* what stands before the program when it is run */
   bool sanitize;
+  uint64_t threads;  /* of a pool that the program has; 0: none */
   size_t jobs;
   double run_seconds;
 } BuildOptions;

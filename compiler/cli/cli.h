@@ -65,6 +65,8 @@ const char *options_last(const Cli *c, OptionId id); /* NULL when not given */
 /* A number in [lo, hi], `absent` when not given; false after E0001. */
 bool options_number(Cli *c, OptionId id, uint64_t lo, uint64_t hi, uint64_t absent, uint64_t *ret);
 BASE_PRINTF(2, 3) bool usage_error(Cli *c, const char *fmt, ...); /* E0001; returns false */
+/* --threads: the word for the compiler or NULL, and the number or 0; false after E0001. */
+bool options_threads(Cli *c, const char **ret_word, uint64_t *ret);
 /* The options that go to the compiler. False after E0001. */
 bool options_compile(Cli *c, castnet_options *ret);
 /* The word of the list that is nearest to what was typed, or NULL. */

@@ -210,14 +210,29 @@ static bool read_op(Cli *c, const char *s, castnet_custom_op *ret) {
   return true;
 }
 
+bool options_threads(Cli *c, const char **ret_word, uint64_t *ret) {
+  *ret_word = NULL;
+  *ret = 0;
+  for (size_t i = 0; i < c->uses.n; i++) {
+    const char *s = c->uses.data[i].value;
+    if (c->uses.data[i].id != OPT_THREADS) continue;
+    if (!(*s >= '0' && *s <= '9')) *ret_word = s;
+    else if (c->command == CMD_compile || c->command == CMD_inspect) return usage_error(c, "--threads: on or off; how many is said when the code runs");
+    else if (!read_u64(s, ret) || *ret < 1 || *ret > 1024) return usage_error(c, "--threads: %s is not a number from 1 to 1024", diag_quote(&c->diags, str_c(s)));
+  }
+  if (*ret && !*ret_word) *ret_word = "on";
+  return true;
+}
+
 bool options_compile(Cli *c, castnet_options *ret) {
   *ret = (castnet_options){.size = sizeof *ret, .name = options_last(c, OPT_NAME), .target = options_last(c, OPT_TARGET),
                            .weights = options_last(c, OPT_WEIGHTS), .outputs = options_last(c, OPT_OUTPUTS),
                            .no_fuse = options_has(c, OPT_NO_FUSE), .float_qdq = options_has(c, OPT_FLOAT_QDQ), .no_reuse = options_has(c, OPT_NO_REUSE), .allow_symlinks = options_has(c, OPT_ALLOW_SYMLINKS),
                            .dump_stage = options_last(c, OPT_DUMP)};
+  uint64_t threads;
   castnet_dim_bound *dims = NEW_ARRAY(c->arena, castnet_dim_bound, c->uses.n);
   castnet_custom_op *ops = NEW_ARRAY(c->arena, castnet_custom_op, c->uses.n);
-  bool ok = read_size(c, &ret->max_memory);
+  bool ok = read_size(c, &ret->max_memory) && options_threads(c, &ret->threads, &threads);
   for (size_t i = 0; i < c->uses.n; i++) {
     const OptionUse *u = &c->uses.data[i];
     if (u->id == OPT_DIM) ok &= read_dim(c, u->value, &dims[ret->n_dims++]);

@@ -199,12 +199,23 @@ typedef struct LoopStep {
   const Dim *iteration, *trips;
 } LoopStep;
 
+/* How a step is parted among threads, by sizes alone (lower/share.h): each share is the same work whoever does it, alone or not. */
+typedef struct StepShare {
+  uint32_t n;          /* shares; 0: the step runs whole */
+  uint32_t axis;       /* of a nest's domain or a product's batches: the one that is parted; SHARE_TASKS: the kernel's own tasks are */
+  const Dim *slot;     /* bytes of each share's scratch, NULL where there is none */
+  const Dim *elements; /* of the result: fewer than `least` run whole; NULL: its size is known, and parting it pays */
+  int64_t least;
+} StepShare;
+#define SHARE_TASKS UINT32_MAX
+
 typedef struct Step {
   StepKind kind;
   uint32_t n_in, n_out;
   const uint32_t *in, *out; /* tensors, NO_TENSOR where absent; all that is read and written, epilogue operands included behind the family's own */
   uint32_t scratch;         /* a tensor (u8) live during the step only, or NO_TENSOR */
   const void *attr;         /* the struct that step.def names */
+  StepShare share;
   DiagPlace src;            /* the ONNX node (the last one when fused) */
 } Step;
 
@@ -225,6 +236,7 @@ typedef struct Program {
   VEC(uint32_t) inputs;        /* tensor of each graph input */
   VEC(ProgramOutput) outputs;
   Block main;
+  bool parts_all;              /* steps are parted whether it pays or not */
   bool makes_strings;          /* some step takes bytes at the workspace's end for new strings */
   /* by the planner: */
   const Dim *arena_bytes;      /* workspace size, without the regions */

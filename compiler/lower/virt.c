@@ -164,13 +164,18 @@ static unsigned fn_cost(ScalarFn fn) {
   }
 }
 
-unsigned virt_cost(const Virt *v) {
+unsigned virt_expr_cost(const Expr *e) {
   unsigned cost = 0;
-  for (uint32_t i = 0; i < v->expr.n; i++) {
-    const ExprNode *n = &v->expr.nodes[i];
+  for (uint32_t i = 0; i < e->n; i++) {
+    const ExprNode *n = &e->nodes[i];
     if (n->kind == EXPR_CAST || n->kind == EXPR_BITS) cost += 1;
     if (n->kind == EXPR_FN) cost += fn_cost(n->fn);
   }
+  return cost;
+}
+
+unsigned virt_cost(const Virt *v) {
+  unsigned cost = virt_expr_cost(&v->expr);
   for (uint32_t k = 0; k < v->n_loads; k++)
     if (v->loads[k].indirect) cost += 4;
   return cost;

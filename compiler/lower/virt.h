@@ -33,6 +33,7 @@ Virt virt_view(Program *p, const Virt *v, uint32_t v_rank, const Affine *index, 
 uint32_t virt_append(Program *p, Virt *dst, const Virt *src);
 /* expr over several virtual operands of one shape. False when it would hold too many loads or nodes. */
 bool virt_combine(Program *p, const Expr *expr, const Virt *const *operands, uint32_t n, Virt *ret);
+unsigned virt_expr_cost(const Expr *e); /* arithmetic of a point; a transcendental function counts 16 */
 unsigned virt_cost(const Virt *v); /* arithmetic of a point, loads apart; a transcendental function counts 16 */
 
 Access virt_access(Program *p, const VLoad *l, uint32_t n_axes);

@@ -1,0 +1,195 @@
+#include "lower/share.h"
+
+#include "lower/virt.h"
+
+/* Shares: enough of them to even out threads of unequal speed; fewer where each needs scratch. */
+enum { SHARES = 16, SHARES_SCRATCH = 8, SHARES_LARGE_SCRATCH = 4, SCRATCH_BYTES = 3 << 19, SLOT_ALIGN = 64, UNIT_GRAIN = 16 };
+/* What handing out costs must be little: a microsecond while the threads spin, some when they have to be woken. In picoseconds. */
+enum { STEP_LEAST = 10000000, MODEL_LEAST = 40000000 };
+/* Rough times, of a lane or a byte: only how they compare to the above matters. */
+enum { PS_MAC = 350, PS_OPERATION = 500, PS_ELEMENT = 800, PS_SOFTMAX = 12000, PS_NORM = 4000, TYPICAL = 128 };
+
+static int64_t known(const Dim *d) {
+  int64_t n = TYPICAL;
+  (void)dim_is_const(d, &n);
+  return n > INT64_C(1) << 40 ? INT64_C(1) << 40 : n;
+}
+
+static int64_t known_product(const Dim *const *d, uint32_t n) {
+  int64_t r = 1;
+  for (uint32_t i = 0; i < n; i++) {
+    const int64_t x = known(d[i]);
+    r = x && r > (INT64_C(1) << 40) / x ? INT64_C(1) << 40 : r * x;
+  }
+  return r;
+}
+
+/* ---- time ---- */
+static int64_t nest_operations(const Nest *n) {
+  const int64_t one = (int64_t)virt_expr_cost(&n->map) + 1;
+  if (n->mode != NEST_REDUCE) return one;
+  return one * known_product(n->extent + (n->n_axes - n->n_reduce), n->n_reduce) + (int64_t)virt_expr_cost(&n->post);
+}
+
+/* Picoseconds an element of the result, on one thread. */
+static int64_t element_time(const Program *p, const Target *t, const Step *s) {
+  const int64_t lanes = t->vector_bits / 32;
+  const int64_t few = INT64_C(1) << 40; /* no product below overflows */
+  int64_t n = 0, each = PS_MAC;
+  if (s->kind == STEP_CONTRACT) n = known(((const ContractStep *)s->attr)->k);
+  if (s->kind == STEP_ATTENTION) n = 2 * known(((const AttentionStep *)s->attr)->scores.n);
+  if (s->kind == STEP_CONV) {
+    const ConvStep *v = s->attr;
+    n = known(v->channels) * known_product(v->kernel, v->attr.n_spatial);
+  }
+  if (s->kind == STEP_POOL) {
+    const PoolAttr *a = &((const PoolStep *)s->attr)->attr;
+    n = 1;
+    for (uint32_t i = 0; i < a->n_spatial; i++) n *= a->kernel[i];
+    each = PS_OPERATION;
+  }
+  if (s->kind == STEP_SOFTMAX) n = 1, each = PS_SOFTMAX;
+  if (s->kind == STEP_NORM) n = 1, each = PS_NORM;
+  if (s->kind == STEP_NEST) n = nest_operations(s->attr), each = PS_OPERATION;
+  (void)p;
+  return (n < 0 || n > few / PS_SOFTMAX ? few / PS_SOFTMAX : n) * each / lanes + PS_ELEMENT;
+}
+
+/* ---- what is parted ---- */
+/* The outermost axis that gives each share some; a contiguous one in whole cache lines. */
+static bool nest_axis(const Nest *n, uint32_t *ret) {
+  const uint32_t outer = n->mode == NEST_REDUCE ? n->n_axes - n->n_reduce : n->mode == NEST_SCAN ? n->n_axes - 1 : n->n_axes;
+  int64_t best = 1;
+  for (uint32_t j = 0; j < outer && best < SHARES; j++) {
+    if (dim_is(n->store.stride[j], 0)) continue;
+    const int64_t parts = dim_is(n->store.stride[j], 1) ? known(n->extent[j]) / UNIT_GRAIN : known(n->extent[j]);
+    if (parts > best) best = parts, *ret = j;
+  }
+  return best > 1;
+}
+
+static bool nest_parts(const Program *p, const Nest *n, uint32_t *ret) {
+  if (n->mode == NEST_SCATTER || n->store.n_indirect || dtype_rows[p->tensors.data[n->store.tensor].dtype].bits < 8) return false;
+  for (uint32_t k = 0; k < n->n_loads; k++)
+    if (n->loads[k].n_indirect) return false; /* may fail, and the first error in order is the call's */
+  for (uint32_t k = 0; k < n->n_post_loads; k++)
+    if (n->post_loads[k].n_indirect) return false;
+  return nest_axis(n, ret);
+}
+
+static bool moves(const Dim *const *strides, uint32_t n) {
+  for (uint32_t i = 0; i < n; i++)
+    if (!dim_is(strides[i], 0)) return true;
+  return false;
+}
+
+/* Batches where there are at least four, else the kernel's tasks. What the step packs for all of them is packed once. */
+static bool contract_parts(const ContractStep *g, bool tasks, uint32_t *ret) {
+  int64_t best = 3, extent;
+  bool found = false;
+  for (uint32_t i = 0; i < g->n_batch; i++) {
+    if (dim_is(g->c_batch[i], 0) || !dim_is_const(g->batch[i], &extent) || extent <= best) continue;
+    best = extent;
+    *ret = i;
+    found = true;
+  }
+  const bool packs = !g->b_packed;
+  if (tasks && packs && !moves(g->b_batch, g->n_batch)) return false;
+  if (found) return true;
+  *ret = SHARE_TASKS;
+  if (tasks && !packs) return true;
+  for (uint32_t i = 0; i < g->n_batch; i++)
+    if (!dim_is_const(g->batch[i], NULL) && !dim_is(g->c_batch[i], 0)) *ret = i;
+  return *ret != SHARE_TASKS;
+}
+
+static bool step_parts(const Program *p, const Step *s, uint32_t *ret) {
+  const ConvStep *conv = s->attr;
+  *ret = SHARE_TASKS;
+  switch (s->kind) {
+    case STEP_NEST: return nest_parts(p, s->attr, ret);
+    case STEP_CONTRACT: return contract_parts(s->attr, true, ret);
+    case STEP_ATTENTION: return contract_parts(&((const AttentionStep *)s->attr)->scores, false, ret);
+    case STEP_CONV: return conv->depthwise || conv->w_packed;
+    case STEP_SOFTMAX: return !dim_is(((const SoftmaxStep *)s->attr)->outer, 1);
+    case STEP_POOL: case STEP_NORM: return true;
+    default: return false;
+  }
+}
+
+StepShare step_share(const Program *p, const Target *t, const Step *s) {
+  StepShare r = {0};
+  if (!step_parts(p, s, &r.axis)) return r;
+  const PTensor *out = &p->tensors.data[s->out[0]];
+  const int64_t time = element_time(p, t, s);
+  int64_t elements = 0;
+  r.elements = dim_product(p->dims, out->dims, out->rank);
+  r.least = p->parts_all ? 0 : (STEP_LEAST + time - 1) / time;
+  if (dim_is_const(r.elements, &elements)) {
+    if (elements < r.least) return (StepShare){0};
+    r.elements = NULL;
+  }
+  r.n = SHARES;
+  return r;
+}
+
+/* ---- memory ---- */
+static void share_scratch(Program *p, Step *s) {
+  PTensor *scratch = &p->tensors.data[s->scratch];
+  const Dim *slot = dim_mulc(p->dims, dim_ceildiv(p->dims, scratch->dims[0], dim_const(p->dims, SLOT_ALIGN)), SLOT_ALIGN);
+  const Dim **dims = NEW(p->arena, const Dim *);
+  int64_t bytes = SCRATCH_BYTES;
+  (void)dim_is_const(slot, &bytes);
+  s->share.n = bytes <= SCRATCH_BYTES / SHARES_SCRATCH ? SHARES_SCRATCH : SHARES_LARGE_SCRATCH;
+  s->share.slot = slot;
+  dims[0] = dim_mulc(p->dims, slot, s->share.n);
+  scratch->dims = dims;
+  p->buffers.data[scratch->buffer].n = dims[0];
+}
+
+/* A model whose parts that can be shared take no longer than waking threads does runs on one. */
+static bool model_is_worth_it(const Program *p, const Target *t) {
+  int64_t time = 0;
+  for (size_t i = 0; i < p->main.steps.n && time < MODEL_LEAST; i++) {
+    const Step *s = &p->main.steps.data[i];
+    if (!s->share.n) continue;
+    if (s->share.elements) return true;
+    const PTensor *out = &p->tensors.data[s->out[0]];
+    const int64_t n = known_product(out->dims, out->rank), each = element_time(p, t, s);
+    time += n > MODEL_LEAST / each ? MODEL_LEAST : n * each;
+  }
+  return time >= MODEL_LEAST;
+}
+
+void program_share(Program *p, const Target *t, bool all) {
+  p->parts_all = all;
+  for (size_t i = 0; i < p->main.steps.n; i++) p->main.steps.data[i].share = step_share(p, t, &p->main.steps.data[i]);
+  const bool worth = p->parts_all || model_is_worth_it(p, t);
+  for (size_t i = 0; i < p->main.steps.n; i++) {
+    Step *s = &p->main.steps.data[i];
+    if (!worth) s->share = (StepShare){0};
+    else if (s->share.n && s->scratch != NO_TENSOR) share_scratch(p, s);
+  }
+}
+
+/* ---- once memory is planned ---- */
+static uint32_t root(const Program *p, uint32_t tensor) {
+  uint32_t b = p->tensors.data[tensor].buffer;
+  while (p->buffers.data[b].alias_of != NO_BUFFER) b = p->buffers.data[b].alias_of;
+  return b;
+}
+
+/* A load from the result's own memory takes just what its point then replaces. */
+bool share_is_safe(const Program *p, const Nest *n) {
+  const uint32_t out = root(p, n->store.tensor);
+  for (uint32_t k = 0; k < n->n_post_loads; k++)
+    if (root(p, n->post_loads[k].tensor) == out) return false;
+  for (uint32_t k = 0; k < n->n_loads; k++) {
+    const Access *a = &n->loads[k];
+    if (root(p, a->tensor) != out) continue;
+    if (n->mode != NEST_MAP || p->tensors.data[a->tensor].offset != p->tensors.data[n->store.tensor].offset || a->offset != n->store.offset) return false;
+    for (uint32_t j = 0; j < n->n_axes; j++)
+      if (a->stride[j] != n->store.stride[j]) return false;
+  }
+  return true;
+}

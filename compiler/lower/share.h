@@ -1,0 +1,18 @@
+/* Which steps run in shares on the caller's threads, in how many, and with how much scratch. A share's work follows from sizes alone, so
+ * that results do not depend on threads. */
+#ifndef CASTNET_SHARE_H
+#define CASTNET_SHARE_H
+
+#include "base/target.h"
+#include "lower/program.h"
+
+/* Fills `share` of main's steps and gives each share its scratch; before planning. all: of every step that can be parted, to find faults. */
+void program_share(Program *p, const Target *t, bool all);
+
+/* How one step would be parted, its memory apart (n 0: not). */
+StepShare step_share(const Program *p, const Target *t, const Step *s);
+
+/* The planned step as nests may be parted: nothing is read that another share may have overwritten. */
+bool share_is_safe(const Program *p, const Nest *n);
+
+#endif
