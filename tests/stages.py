@@ -152,6 +152,10 @@ STAGES = [
           [cross_models(target, CROSS_MODELS[:6]) for target in CROSS],
           [cross_conformance(target, "--timeout 1800") for target in CROSS] +
           [cross_models(target, CROSS_MODELS) for target in CROSS]),
+    Stage("threads", "steps in shares: the same bits for any threads and order; ThreadSanitizer",
+          ["{python} tests/threads/run.py --castnet {plain} --cases {cases} --models={models}"],
+          ["{python} tests/threads/run.py --castnet {plain} --cases {cases} --models={models}",
+           "{python} tests/threads/run.py --castnet {plain} --cases {cases} --models={models} --target x86-64-v3"]),
     Stage("weights", "the forms of weights: placement, replacement at run time, 100 MB in seconds",
           ["{python} tests/weights/run.py --castnet {plain}"]),
     Stage("firmware", "a microcontroller without an operating system, played by qemu: results, symbols, stack",

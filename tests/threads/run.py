@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""Steps in shares give the same bits whoever runs them: 1, 2, 3, 7 threads, one thread in any order, no threads, an older environment.
+
+  run.py --castnet build/compiler/castnet --cases DIR [--models DIR]
+
+`castnet check --threads=all` builds a model and judges it without threads; its objects are then linked with orders.c in the pool's
+place, and every run's outputs are compared with those, byte for byte. Some are built with ThreadSanitizer, as is the pool's own test.
+"""
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path.insert(0, str(HERE.parent / "lib"))
+import harness  # noqa: E402
+
+RUNTIME = ROOT / "runtime-lite"
+ORDERS = ("forward", "reverse", "random", "1", "2", "3", "7")
+TARGET = "c99"
+MODELS = ("bert_toy", "ultraface_rfb320", "tinyvit_demo", "yunet_s_320", "hand_keypoint_cls", "micro_kws_qop", "gpt2_genai_past", "byte_bilstm",
+          "dtln_1", "mnist_cntk", "person_det_rpi", "magika_v3_3")
+SANITIZED = ("bert_toy", "micro_kws_qop", "mnist_cntk")
+CASES = ("node/test_conv_with_strides_padding", "node/test_maxpool_2d_default", "node/test_averagepool_3d_dilations*False*", "node/test_softmax_large_number",
+         "node/test_layer_normalization_4d_axis2", "node/test_matmul_4d", "node/test_qlinearmatmul_3D_int8_float32", "node/test_attention_4d_causal",
+         "node/test_cumsum_2d_axis_1", "node/test_reduce_sum_square_keepdims_random", "node/test_argmax_keepdims_random", "node/test_gelu_default_1",
+         "node/test_convtranspose_3d", "node/test_group_normalization_example", "node/test_einsum_batch_matmul", "node/test_concat_3d_axis_1",
+         "node/test_range_float_type_positive_delta", "node/test_resize_upsample_scales_cubic", "node/test_loop11", "simple/test_sequence_model7")
+
+
+def run(command, **options):
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True, errors="replace", **options)
+    return done.returncode, done.stdout + done.stderr
+
+
+def pool_test(folder):
+    program = folder / "pool"
+    code, text = run(["gcc", "-std=c11", "-g", "-O1", "-fsanitize=thread", "-Wall", "-Wextra", f"-I{RUNTIME}", HERE / "pool.c",
+                      RUNTIME / "pool/castnet_pool.c", "-o", program, "-pthread"])
+    return text if code else "" if run([program]) == (0, "the pool does what it says\n") else run([program])[1]
+
+
+def build(folder, sanitize, old):
+    """The program of the kept objects with orders.c; why not, if so."""
+    source = folder / "castnet_check.c"
+    call = folder / "castnet_check_call.h"
+    if old:  # an environment that ends before the hook
+        call.write_text(call.read_text().replace("env.size = sizeof env;", "env.size = offsetof(castnet_env, parallel_for);"))
+    objects = sorted(p for p in folder.glob("[0-9]*.o") if p.name != "0.o")
+    program = folder / ("program_old" if old else "program")
+    flags = ["-g", "-fsanitize=thread"] if sanitize else []
+    code, text = run(["gcc", "-O1", *flags, "-DCHECK_THREADS=1", f"-I{folder}", f"-I{RUNTIME}", f"-I{RUNTIME}/pool", source, HERE / "orders.c", *objects,
+                      "-o", program, "-pthread"])
+    return program, "" if code == 0 else text
+
+
+def check(options, name, model, folder, sanitize):
+    """What is wrong, or an empty text, and how often something was handed out."""
+    extra = ["--cflags=-g -fsanitize=thread"] if sanitize else []
+    code, text = run([options.castnet, "check", model, "--target", options.target, "--threads=all", "-j", "2", "--timeout", "600", "--keep", folder, *extra])
+    if code not in (0, 3) or not (folder / "outputs").exists():
+        return f"castnet check: {text.strip()[-300:]}", 0
+    expected = (folder / "outputs").read_bytes()
+    calls = 0
+    for order in ORDERS if not sanitize else ("3",):
+        if order == ORDERS[0] or sanitize:
+            program, why = build(folder, sanitize, False)
+            if why:
+                return why[-2000:], 0
+        code, text = run([program, 0, folder / "inputs", folder / "got"], env={**os.environ, "ORDER": order})
+        calls += "calls" in text
+        if code or "WARNING" in text:
+            return f"ORDER={order}: exit {code}: {text[-3000:]}", calls
+        if (folder / "got").read_bytes() != expected:
+            return f"ORDER={order}: other bits than without threads", calls
+    program, why = build(folder, sanitize, True)
+    code, text = run([program, 0, folder / "inputs", folder / "got"], env={**os.environ, "ORDER": "never"})
+    if why or code or (folder / "got").read_bytes() != expected:
+        return f"an older environment: exit {code}: {why}{text[-300:]}", calls
+    return "", calls
+
+
+def work(options):
+    found = [(p.name, p / "model.onnx", False) for p in (options.models / m for m in MODELS)]
+    found += [(f"{name}, ThreadSanitizer", options.models / name / "model.onnx", True) for name in SANITIZED]
+    for pattern in CASES:
+        found += [(p.name, p / "model.onnx", False) for p in sorted(options.cases.glob(pattern))[:1]]
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--castnet", required=True, type=harness.castnet_path)
+    parser.add_argument("--cases", required=True, type=Path)
+    parser.add_argument("--models", type=Path, default=ROOT.parent / "shared" / "models")
+    parser.add_argument("--target", default=TARGET)
+    parser.add_argument("--filter", default="")
+    options = parser.parse_args()
+    passed = failed = skipped = handed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        why = pool_test(Path(folder))
+        passed, failed = passed + (not why), failed + bool(why)
+        if why:
+            print(f"the pool: {why}")
+        for name, model, sanitize in work(options):
+            if options.filter not in name:
+                continue
+            if not model.exists():
+                skipped += 1
+                continue
+            keep = Path(folder) / "kept"
+            shutil.rmtree(keep, ignore_errors=True)
+            why, calls = check(options, name, model, keep, sanitize)
+            handed += calls > 0
+            passed, failed = passed + (not why), failed + bool(why)
+            if why:
+                print(f"{name}: {why}")
+    print(f"{handed} of them ran in shares")
+    return harness.totals(passed, failed, skipped)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
