@@ -124,8 +124,7 @@ static bool check_opsets(Importer *im, const OnnxOpset *opsets, size_t n) {
   return ok;
 }
 
-static Ir *import_with(Arena *a, Diags *d, const OnnxModel *m, const ImportOptions *opt) {
-  Importer *im = NEW(a, Importer);
+Ir *import_once(Importer *im, Arena *a, Diags *d, const OnnxModel *m, const ImportOptions *opt) {
   *im = (Importer){.a = a, .ir = ir_new(a, d), .diags = d, .model = m, .opt = opt, .missing = map_new(a), .orders = map_new(a), .locals = map_new(a)};
   Scope scope = {.names = map_new(a), .types = map_new(a)};
   Frame frame = {.opsets = m->opsets, .n_opsets = m->n_opsets};
@@ -141,46 +140,4 @@ static Ir *import_with(Arena *a, Diags *d, const OnnxModel *m, const ImportOptio
   import_flush_missing(im);
   if (ok) im->ir->file_order_peak = import_file_order_peak(im, m->graph);
   return ok && !diags_any(d) ? im->ir : NULL;
-}
-
-/* The input's symbol that a == b leaves one value, such as n in 2n + 1 == 9; NULL if there is none. */
-static const Dim *only_value(const Dim *a, const Dim *b, int64_t *ret) {
-  int64_t rest, coef = 1, offset = 0;
-  if (dim_is_const(a, &rest)) return only_value(b, a, ret);
-  if (!dim_is_const(b, &rest)) return NULL;
-  if (a->kind == DIM_POLY) {
-    const DimTerm *first = a->poly.terms, *last = first + a->poly.n_terms - 1;
-    if (first->n_factors != 1 || a->poly.n_terms > 2 || (last != first && last->n_factors)) return NULL;
-    coef = first->coef;
-    offset = last != first ? last->coef : 0;
-    a = first->factors[0];
-  }
-  if (a->kind != DIM_SYMBOL || a->symbol.origin != DIM_FROM_INPUT || !i64_sub(rest, offset, &rest)) return NULL;
-  if (rest == INT64_MIN || rest % coef) return NULL;
-  *ret = rest / coef;
-  return *ret >= a->lo && *ret <= a->hi ? a : NULL;
-}
-
-/* Sizes of inputs that the model leaves open and then holds to one value at once, as an initial state of batch 1 does. */
-static bool fix_sizes(Arena *a, const Ir *ir, ImportOptions *opt) {
-  struct ImportDim *dims = NEW_ARRAY(a, struct ImportDim, opt->n_dims + ir->n_checks);
-  size_t n = opt->n_dims;
-  for (size_t i = 0; i < n; i++) dims[i] = opt->dims[i];
-  for (size_t i = 0; i < ir->n_checks; i++) {
-    int64_t value;
-    const Dim *s = ir->checks[i].graph == ir->main ? only_value(ir->checks[i].a, ir->checks[i].b, &value) : NULL;
-    if (s) dims[n++] = (struct ImportDim){s->symbol.name, value, value}; /* behind the user's: the last counts */
-  }
-  if (n == opt->n_dims) return false;
-  opt->dims = dims;
-  opt->n_dims = n;
-  return true;
-}
-
-Ir *import_model(Arena *a, Diags *d, const OnnxModel *m, const ImportOptions *opt) {
-  enum { TURNS_MAX = 4 };
-  ImportOptions now = *opt;
-  Ir *ir = import_with(a, d, m, &now);
-  for (int turn = 1; ir && turn < TURNS_MAX && fix_sizes(a, ir, &now); turn++) ir = import_with(a, d, m, &now);
-  return ir;
 }

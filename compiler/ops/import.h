@@ -71,6 +71,8 @@ static inline DType op_dtype(const OpContext *c, size_t k) { return c->in[k]->ty
 /* The sizes that the model declares for output k when that is a graph output, where they are constants and its rank is `rank`: [rank], NULL where nothing is
  * declared; or NULL. They are the model's word, so what depends on them must be checked. */
 const Dim *const *op_declared(const OpContext *c, size_t k, uint32_t rank);
+/* The rank that the node gives its output holds only where this size is not 1. */
+void op_takes_not_one(OpContext *c, const Dim *d);
 
 /* The tensor of that name where the node stands. NULL after a diagnostic. */
 Value *op_named(OpContext *c, Str name);

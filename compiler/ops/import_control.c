@@ -128,8 +128,7 @@ static Graph *branch_and_rest(OpContext *c, const Split *split, int which, const
   return ok ? g : NULL;
 }
 
-/* Whether all that was said from a place on is that types or shapes do not fit. */
-static bool only_misfits(const Diags *d, size_t from) {
+bool import_only_misfits(const Diags *d, size_t from) {
   bool any = d->n_dropped == 0 && d->list.n > from;
   for (size_t i = from; i < d->list.n; i++) any = any && (d->list.data[i].code == DIAG_E0401 || d->list.data[i].code == DIAG_E0402 || d->list.data[i].code == DIAG_E0304);
   return any;
@@ -173,7 +172,7 @@ bool import_behind_branches(Importer *im, const NodeList *l, size_t from, DiagPl
   for (int which = 0; which < 2; which++) {
     const size_t before = d->list.n;
     branches[which] = branch_and_rest(&c, &split, which, wanted, n);
-    misfit[which] = !branches[which] && only_misfits(d, before);
+    misfit[which] = !branches[which] && import_only_misfits(d, before);
   }
   const bool both = branches[0] && branches[1];
   if ((both && l->inlined && !ranks_agree(branches[0], branches[1])) || (branches[0] && misfit[1]) || (branches[1] && misfit[0])) {

@@ -81,6 +81,7 @@ typedef struct Importer {
   Split split;
   const OnnxNode *inlining; /* the next body is the only branch of this If */
   bool gave_up;        /* a budget is exhausted: stop */
+  VEC(const Dim *) not_one; /* sizes that a Squeeze without axes took not to be 1 */
 } Importer;
 
 enum {
@@ -137,6 +138,10 @@ size_t import_file_order_peak(Importer *im, const OnnxGraph *g);
 bool import_nodes(Importer *im, const NodeList *l);
 /* Those from place `from` of their order on. */
 bool import_nodes_from(Importer *im, const NodeList *l, size_t from);
+/* One import of the model, with `now` for its open sizes; NULL after diagnostics. */
+Ir *import_once(Importer *im, Arena *a, Diags *d, const OnnxModel *m, const ImportOptions *now);
+/* Whether all that was said from a place on is that types or shapes do not fit. */
+bool import_only_misfits(const Diags *d, size_t from);
 /* The rest of a list behind each branch of im->split, from place `from` on; binds what is seen of it. */
 bool import_behind_branches(Importer *im, const NodeList *l, size_t from, DiagPlace place);
 NodeList import_graph_nodes(Importer *im, const OnnxGraph *g);

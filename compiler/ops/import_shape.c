@@ -101,6 +101,7 @@ static bool squeeze_at_run_time(OpContext *c) {
 static bool require_not_one(OpContext *c, const Dim *d) {
   DimCtx *x = op_dims(c);
   const Dim *less = dim_min(x, dim_max(x, dim_addc(x, d, -1), x->zero), x->one); /* 0 for 0 and 1, else 1 */
+  if (dim_eq(x, d, x->one) != 0) op_takes_not_one(c, d);
   return dim_eq(x, d, x->one) == 0 || ir_require_eq(c->b.ir, dim_min(x, d, x->one), less) || op_fail(c, DIAG_E0402, "a dimension of %s is 1", op_shape(c, 0));
 }
 

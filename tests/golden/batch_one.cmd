@@ -1,0 +1,1 @@
+./castnet compile batch_one.onnx -o out --target c99
