@@ -145,8 +145,8 @@ STAGES = [
     Stage("estimators", "ai.onnx.ml: estimators of scikit-learn, XGBoost, LightGBM against the libraries (full form only)", [],
           ["{python} tests/conformance/run.py --castnet {plain} --cases {estimators} --expected tests/ml/expected_failures.txt"]),
     Stage("models", "real models with recorded outputs",
-          ["{python} tests/models/run.py --castnet {plain} --results {work}/models.json"],
-          [f"{{python}} tests/models/run.py --castnet {{plain}} --cc {cc}" for cc in ("gcc", "clang")]),
+          ["{python} tests/models/run.py --castnet {plain} --results {work}/models.json", "{python} tests/models/reject.py --castnet {plain}"],
+          [*(f"{{python}} tests/models/run.py --castnet {{plain}} --cc {cc}" for cc in ("gcc", "clang")), "{python} tests/models/reject.py --castnet {plain}"]),
     Stage("machines", "other machines under qemu: AArch64 and big-endian s390x",
           [cross_conformance(target, "--every 24 --timeout 300") for target in CROSS] +
           [cross_models(target, CROSS_MODELS[:6]) for target in CROSS],

@@ -124,10 +124,18 @@ static bool check_opsets(Importer *im, const OnnxOpset *opsets, size_t n) {
   return ok;
 }
 
+/* Before IR version 3 a model named no versions: all is as in the first (IR.md, "Operator Sets"). */
+static Frame first_frame(const OnnxModel *m) {
+  enum { IR_VERSION_OPSETS = 3 };
+  static const OnnxOpset first = {.version = 1};
+  const bool old = m->ir_version < IR_VERSION_OPSETS && !m->n_opsets;
+  return old ? (Frame){.opsets = &first, .n_opsets = 1} : (Frame){.opsets = m->opsets, .n_opsets = m->n_opsets};
+}
+
 Ir *import_once(Importer *im, Arena *a, Diags *d, const OnnxModel *m, const ImportOptions *opt) {
   *im = (Importer){.a = a, .ir = ir_new(a, d), .diags = d, .model = m, .opt = opt, .missing = map_new(a), .orders = map_new(a), .locals = map_new(a)};
   Scope scope = {.names = map_new(a), .types = map_new(a)};
-  Frame frame = {.opsets = m->opsets, .n_opsets = m->n_opsets};
+  Frame frame = first_frame(m);
   im->graph = im->ir->main;
   im->scope = &scope;
   im->frame = &frame;

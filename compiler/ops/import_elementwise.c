@@ -209,6 +209,16 @@ static bool is_text_cast(DType from, DType to) {
   return both || (from == DT_str && cast_exists(DT_f32, to)) || (to == DT_str && cast_exists(from, DT_f32));
 }
 
+/* x as the type `to`. Powers of two without mantissa have a rounding mode; x is brought to one of them first. */
+static Value *cast_rounded(OpContext *c, Value *x, DType to) {
+  const Str mode = op_str(c, "round_mode", "up");
+  if (to == DT_f8e8m0 && !str_is(mode, "up")) {
+    if (!str_is(mode, "down") && !str_is(mode, "nearest")) return (void)op_fail(c, DIAG_E0304, "attribute 'round_mode' is none of up, down, nearest"), NULL;
+    x = build_fn1(&c->b, str_is(mode, "down") ? SC_pow2_down : SC_pow2_nearest, build_cast(&c->b, x, DT_f32, true));
+  }
+  return build_cast(&c->b, x, to, cast_saturates(c, to));
+}
+
 bool import_cast(OpContext *c) {
   DType to = DT_NONE;
   if (c->version < 6) { /* by name: "FLOAT", "INT64" ... as TensorProto.DataType spells them */
@@ -223,15 +233,14 @@ bool import_cast(OpContext *c) {
   if (to == DT_NONE) return op_fail(c, DIAG_E0304, "attribute \"to\" names no element type");
   if (is_text_cast(op_dtype(c, 0), to)) return give(c, op_cast_text(c, c->in[0], to));
   if (!cast_exists(op_dtype(c, 0), to)) return op_unsupported(c, "a cast from %s to %s", dtype_name(op_dtype(c, 0)), dtype_name(to));
-  if (to == DT_f8e8m0 && op_has_attr(c, "round_mode") && !str_is(op_str(c, "round_mode", "up"), "up")) return op_unsupported(c, "round_mode other than up");
-  return give(c, build_cast(&c->b, c->in[0], to, cast_saturates(c, to)));
+  return give(c, cast_rounded(c, c->in[0], to));
 }
 
 bool import_cast_like(OpContext *c) {
   DType to = op_dtype(c, 1);
   if (is_text_cast(op_dtype(c, 0), to)) return give(c, op_cast_text(c, c->in[0], to));
   if (!cast_exists(op_dtype(c, 0), to)) return op_unsupported(c, "a cast from %s to %s", dtype_name(op_dtype(c, 0)), dtype_name(to));
-  return give(c, build_cast(&c->b, c->in[0], to, cast_saturates(c, to)));
+  return give(c, cast_rounded(c, c->in[0], to));
 }
 
 /* Complex numbers are structures, whose bytes a routine copies; all else is an expression. */

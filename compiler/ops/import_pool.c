@@ -42,18 +42,21 @@ bool import_average_pool(OpContext *c) { return op_give(c, 0, op_average_pool(c,
 /* p is a float attribute in version 1. */
 static bool lp_order(OpContext *c, double *ret) {
   *ret = c->row->until < 2 ? (double)op_float(c, "p", 2) : (double)op_int(c, "p", 2);
-  return (*ret >= 1 && *ret <= 1000) || op_fail(c, DIAG_E0304, "attribute 'p' is out of range");
+  return (*ret > 0 && *ret <= 1000) || op_fail(c, DIAG_E0304, "attribute 'p' is out of range");
 }
 
 bool import_lp_pool(OpContext *c) {
+  Builder *b = &c->b;
   Window w;
-  if (!pool_window(c, op_in(c, 0), &w)) return false;
-  PoolAttr attr = pool_attr(POOL_LP, &w);
   double p;
-  if (!lp_order(c, &p)) return false;
+  if (!pool_window(c, op_in(c, 0), &w) || !lp_order(c, &p)) return false;
+  PoolAttr attr = pool_attr(POOL_LP, &w);
+  const bool ceil_mode = op_int(c, "ceil_mode", 0) != 0 && !w.same;
   attr.p = (int64_t)p;
-  if ((double)attr.p != p) return op_unsupported(c, "windows with a broken order p");
-  return op_give(c, 0, build_pool(&c->b, op_in(c, 0), attr, op_int(c, "ceil_mode", 0) != 0 && !w.same, NULL));
+  if ((double)attr.p == p) return op_give(c, 0, build_pool(b, op_in(c, 0), attr, ceil_mode, NULL));
+  attr.kind = POOL_SUM; /* a broken order is not one of the node's: (sum |x|^p)^(1/p) as such */
+  Value *sum = build_pool(b, build_fn2(b, SC_pow, build_fn1(b, SC_abs, op_in(c, 0)), op_scalar_like(c, op_in(c, 0), p)), attr, ceil_mode, NULL);
+  return sum && op_give(c, 0, build_fn2(b, SC_pow, sum, op_scalar_like(c, sum, 1.0 / p)));
 }
 
 /* (sum |x|^p)^(1/p) */

@@ -4,6 +4,7 @@ Each function yields the Case rows of the pairs above it, given version and oper
 """
 import dataclasses
 
+import ml_dtypes
 import numpy as np
 from onnx import TensorProto, helper
 
@@ -97,6 +98,19 @@ def cast(version, op):
         yield Case([x], {"to": to}, [x.astype(dtype)], to.lower())
 
 
+@shows("Cast", 24)
+@shows("CastLike", 24)
+def cast_scale(version, op):
+    x = np.array([1, 1.25, 1.499, 1.5, 1.9, 3, 0.75, 6, 0.0625, 1e5], np.float32)
+    like = np.ones(1, ml_dtypes.float8_e8m0fnu)
+    exponent = np.log2(x.astype(np.float64))
+    rounded = {"up": np.ceil(exponent), "down": np.floor(exponent), "nearest": np.floor(exponent) + (np.exp2(exponent - np.floor(exponent)) >= 1.4999999)}
+    for mode, power in rounded.items():
+        y = np.exp2(power).astype(ml_dtypes.float8_e8m0fnu)
+        to = {"to": TensorProto.FLOAT8E8M0} if op == "Cast" else {}
+        yield Case([x] if op == "Cast" else [x, like], {"round_mode": mode, **to}, [y], mode)
+
+
 @shows("PRelu", 1)
 def prelu(version, op):
     x = floats(2, 3, 4, 2)
@@ -182,9 +196,9 @@ def global_lp_pool(version, op):
 def lp_pool(version, op):
     x = floats(1, 2, 6, 6)
     windows = np.lib.stride_tricks.sliding_window_view(x, (2, 3), (2, 3))[:, :, ::2, ::1]
-    for p in (1.0, 2.0, 3.0):
+    for p in (1.0, 2.0, 3.0, 0.5, 2.5):
         y = lp_norm(windows, p, (4, 5))[..., 0, 0].astype(np.float32)
-        yield Case([x], {"kernel_shape": [2, 3], "strides": [2, 1], "p": p}, [y], f"p{int(p)}")
+        yield Case([x], {"kernel_shape": [2, 3], "strides": [2, 1], "p": p}, [y], f"p{p:g}".replace(".", "_"))
 
 
 @shows("MaxRoiPool", 1, 22)
