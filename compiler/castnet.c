@@ -128,6 +128,12 @@ static const castnet_field *fields(castnet *c, const InterfaceField *f, size_t n
   return ret;
 }
 
+static const char *const *sources(castnet *c) {
+  const char **ret = NEW_ARRAY(c->arena, const char *, c->pipe.iface.n_sources);
+  for (size_t i = 0; i < c->pipe.iface.n_sources; i++) ret[i] = c->pipe.iface.sources[i].ptr;
+  return ret;
+}
+
 static void describe(castnet *c, const PipelineOptions *opt) {
   const Interface *f = &c->pipe.iface;
   castnet_dim_field *dims = NEW_ARRAY(c->arena, castnet_dim_field, f->n_dims);
@@ -136,7 +142,7 @@ static void describe(castnet *c, const PipelineOptions *opt) {
   c->iface = (castnet_interface){.prefix = f->prefix.ptr, .cflags = opt->backend.target->cflags,
                                  .inputs = fields(c, f->inputs, f->n_inputs), .outputs = fields(c, f->outputs, f->n_outputs),
                                  .n_inputs = f->n_inputs, .n_outputs = f->n_outputs, .dims = dims, .n_dims = f->n_dims,
-                                 .weights_at_run_time = f->weights_at_run_time, .source = f->source.ptr, .device = f->device,
+                                 .weights_at_run_time = f->weights_at_run_time, .sources = sources(c), .n_sources = f->n_sources, .device = f->device,
                                  .big_endian = opt->backend.target->big_endian};
 }
 
@@ -202,6 +208,16 @@ castnet_memory castnet_get_memory(const castnet *c) {
   const Program *p = c->pipe.program;
   (void)(p->arena_bytes && dim_is_const(p->arena_bytes, &bytes));
   return (castnet_memory){(uint64_t)bytes, p->lower_bound, p->file_order_peak};
+}
+
+size_t castnet_n_levels(const castnet *c) { return c->compiled ? c->pipe.calls.n_levels : 0; }
+
+castnet_level castnet_get_level(const castnet *c, size_t i) {
+  if (i >= castnet_n_levels(c)) return (castnet_level){.target = ""};
+  const BackendLevel *level = &c->pipe.calls.levels[i];
+  int64_t bytes = 0;
+  (void)dim_is_const(level->workspace, &bytes);
+  return (castnet_level){level->target->name, level->target->isa_level, (uint64_t)bytes, level->weights, level->own_weights};
 }
 
 size_t castnet_n_steps(const castnet *c) { return c->compiled ? c->pipe.calls.list.n : 0; }

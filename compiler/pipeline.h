@@ -28,7 +28,8 @@ typedef struct PipelineOptions {
 typedef struct Pipeline {
   const OnnxModel *model;
   Ir *ir;
-  Program *program;
+  Program *programs[TARGET_MAX_LEVELS]; /* one for each level of the target; one where it has none */
+  Program *program;                     /* the one that needs the most workspace */
   Interface iface;
   FileSet files;
   BackendCalls calls;
