@@ -164,6 +164,9 @@ typedef struct castnet_level {
 } castnet_level;
 size_t castnet_n_levels(const castnet *c);
 castnet_level castnet_get_level(const castnet *c, size_t i);
+/* Levels differ in sizes, and so in what is best in which order: what follows, and castnet_get_memory, is that of one of them, until another is
+ * chosen of the one that needs the most workspace. */
+void castnet_choose_level(castnet *c, size_t i);
 
 /* A call of N_run, of the number that castnet_env.step gets. */
 typedef struct castnet_step {

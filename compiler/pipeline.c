@@ -51,7 +51,7 @@ static Program *lower_level(Arena *a, Diags *d, const PipelineOptions *opt, Ir *
 
 static bool needs_more(const Program *p, const Program *than) {
   int64_t x, y;
-  return !than || !dim_is_const(p->arena_bytes, &x) || !dim_is_const(than->arena_bytes, &y) || x >= y;
+  return !dim_is_const(p->arena_bytes, &x) || !dim_is_const(than->arena_bytes, &y) || x >= y;
 }
 
 /* All of them before the backend sees one: they may bring dimensions, which are of the graph. */
@@ -60,7 +60,7 @@ static bool lower_levels(Arena *a, Diags *d, const PipelineOptions *opt, Pipelin
   for (size_t i = 0; i < t->n_levels || i == 0; i++) {
     Program *p = ret->programs[i] = lower_level(a, d, opt, ret->ir, t->n_levels ? t->levels[i] : t);
     if (!p) return false;
-    if (needs_more(p, ret->program)) ret->program = p;
+    if (i == 0 || needs_more(p, ret->programs[ret->level])) ret->level = i;
     if (!dumps(opt, "program") && !dumps(opt, "plan")) continue;
     if (t->n_levels) sb_printf(opt->dump, "# %s\n", t->levels[i]->name);
     program_print(opt->dump, p);
@@ -90,7 +90,7 @@ bool pipeline_run(Arena *a, Diags *d, const PipelineOptions *opt, Pipeline *ret)
   *b = backend_options(a, opt, m);
   const Program *programs[TARGET_MAX_LEVELS];
   memcpy(programs, ret->programs, sizeof programs);
-  return backend_interface(a, d, programs, b, &ret->iface) && backend_print(a, d, programs, b, &ret->files, &ret->calls);
+  return backend_interface(a, d, programs, b, &ret->iface) && backend_print(a, d, programs, b, &ret->files, &ret->result);
 }
 
 Program *pipeline_reference(Arena *a, Diags *d, const PipelineOptions *opt, const OnnxModel **ret_model) {

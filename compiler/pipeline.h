@@ -29,10 +29,10 @@ typedef struct Pipeline {
   const OnnxModel *model;
   Ir *ir;
   Program *programs[TARGET_MAX_LEVELS]; /* one for each level of the target; one where it has none */
-  Program *program;                     /* the one that needs the most workspace */
+  size_t level;                         /* of programs: the one that needs the most workspace */
   Interface iface;
   FileSet files;
-  BackendCalls calls;
+  BackendResult result;
 } Pipeline;
 
 /* False after diagnostics. With dump_stage everything behind that stage stays NULL. */

@@ -338,14 +338,15 @@ static bool print_files(Common *common, EmitCtx **c, FileSet *ret) {
   return ok;
 }
 
-/* Of the weights, what each level reads. */
-static void describe_levels(Arena *a, const Common *common, BackendCalls *ret) {
+/* Its calls, and what it reads of the weights. */
+static void describe_levels(Arena *a, const Common *common, EmitCtx *const *c, BackendResult *ret) {
+  *ret = (BackendResult){0};
   ret->weights_bytes = common->weights.n ? common->weights_size : 0;
   ret->n_levels = common->n_frames;
   ret->levels = NEW_ARRAY(a, BackendLevel, common->n_frames);
   for (size_t i = 0; i < common->n_frames; i++) {
     BackendLevel *level = &ret->levels[i];
-    *level = (BackendLevel){.target = common->frames[i]->opt->target, .workspace = common->frames[i]->arena_bytes};
+    *level = (BackendLevel){.target = common->frames[i]->opt->target, .workspace = common->frames[i]->arena_bytes, .calls = c[i]->made};
     for (size_t k = 0; k < common->weights.n; k++) {
       const WeightsPart *part = common->weights.data[k];
       if (part->levels & UINT32_C(1) << i) level->weights += part->size;
@@ -354,13 +355,12 @@ static void describe_levels(Arena *a, const Common *common, BackendCalls *ret) {
   }
 }
 
-bool backend_print(Arena *a, Diags *d, const Program *const *programs, const BackendOptions *opt, FileSet *ret, BackendCalls *ret_calls) {
+bool backend_print(Arena *a, Diags *d, const Program *const *programs, const BackendOptions *opt, FileSet *ret, BackendResult *ret_result) {
   Common *common = frames_new(a, d, programs, opt); /* the writers of large files need it until they are written */
   if (!common) return false;
   EmitCtx **c = NEW_ARRAY(a, EmitCtx *, common->n_frames);
   if (!print_steps(common, c)) return false;
   *ret = (FileSet){.arena = a};
-  *ret_calls = c[common->n_frames - 1]->made;
-  describe_levels(a, common, ret_calls);
+  describe_levels(a, common, c, ret_result);
   return print_files(common, c, ret);
 }

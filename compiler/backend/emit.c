@@ -230,7 +230,7 @@ static void indent(EmitCtx *c) {
 }
 
 void emit_call(EmitCtx *c, const Step *s, Str name, bool may_fail, Str args) {
-  vec_push(c->arena, c->made.list, ((BackendCall){name, s->src, step_cost(c->program, s)}));
+  vec_push(c->arena, c->made, ((BackendCall){name, s->src, step_cost(c->program, s)}));
   if (s->src.has_node) {
     indent(c);
     const bool named = s->src.node_name.len > 0;

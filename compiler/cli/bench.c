@@ -107,7 +107,9 @@ static void report(Cli *c, const BenchResult *r) {
 static void build_and_measure(Cli *c, const BuildOptions *o, Workdir *w, castnet *model, const Target *t, uint64_t seconds) {
   const castnet_interface *m = castnet_get_interface(model);
   const OnnxValue **inputs = NEW_ARRAY(c->arena, const OnnxValue *, m->n_inputs);
-  const Target *level = machine_level(t, o->isa);
+  const size_t number = machine_level(t, o->isa);
+  const Target *level = t->n_levels ? t->levels[number] : t;
+  castnet_choose_level(model, number);
   BenchResult r = {.model = c->words.data[0], .target = t->name, .level = level->name, .compiled = model, .n_steps = castnet_n_steps(model)};
   r.steps = NEW_ARRAY(c->arena, double, r.n_steps);
   if (!find_inputs(c, m, inputs)) return;

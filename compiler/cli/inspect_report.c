@@ -70,8 +70,9 @@ static void print_levels(const castnet *m, StrBuf *b) {
   const size_t n = castnet_n_levels(m);
   for (size_t i = 0; n > 1 && i < n; i++) {
     const castnet_level l = castnet_get_level(m, i);
-    sb_printf(b, "%-8s %-16s workspace %" PRIu64 ", weights %" PRIu64 ", of them %" PRIu64 " for no other level\n", i ? "" : "levels", l.target, l.workspace, l.weights,
-              l.own_weights);
+    sb_printf(b, "%-8s %-16s ", i ? "" : "levels", l.target);
+    if (l.workspace) sb_printf(b, "workspace %" PRIu64 ", ", l.workspace);
+    sb_printf(b, "weights %" PRIu64 ", of them %" PRIu64 " for no other level\n", l.weights, l.own_weights);
   }
 }
 

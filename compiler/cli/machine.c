@@ -21,10 +21,10 @@ static uint32_t own_level(const Target *t) {
   return 0;
 }
 
-const Target *machine_level(const Target *t, uint32_t isa) {
-  if (t->n_levels == 0) return t;
+size_t machine_level(const Target *t, uint32_t isa) {
+  if (t->n_levels == 0) return 0;
   if (isa == 0) isa = own_level(t);
   size_t i = t->n_levels - 1;
   while (i > 0 && t->levels[i]->isa_level > isa) i--;
-  return t->levels[i];
+  return i;
 }

@@ -4,7 +4,7 @@
 
 #include "base/target.h"
 
-/* What runs of the target's code where a call may use `isa` (0: what this machine reaches): one of its levels, or the target itself. */
-const Target *machine_level(const Target *t, uint32_t isa);
+/* Which of the target's levels runs where a call may use `isa` (0: what this machine reaches); 0 where it has none. */
+size_t machine_level(const Target *t, uint32_t isa);
 
 #endif
