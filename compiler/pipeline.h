@@ -28,11 +28,10 @@ typedef struct PipelineOptions {
 typedef struct Pipeline {
   const OnnxModel *model;
   Ir *ir;
-  Program *programs[TARGET_MAX_LEVELS]; /* one for each level of the target; one where it has none */
-  size_t level;                         /* of programs: the one that needs the most workspace */
+  Program *program;
   Interface iface;
   FileSet files;
-  BackendResult result;
+  BackendCalls calls;
 } Pipeline;
 
 /* False after diagnostics. With dump_stage everything behind that stage stays NULL. */

@@ -35,6 +35,7 @@ BUILDS = {  # name: options of meson setup, environment, what to build (empty: a
 
 
 RANDOM_COUNTS = {"random": 300, "random_many": 10000}
+MUTANT_COUNTS = {"mutants": 60, "mutants_many": 2000}
 
 
 @dataclasses.dataclass
@@ -79,14 +80,6 @@ def cross_models(target, names):
     return f"{{python}} tests/models/run.py --castnet {{plain}} {on_machine(target)} --run-timeout 900 {filters}"
 
 
-def at_level(isa, options):
-    return f"{{python}} tests/conformance/run.py --castnet {{plain}} --cases {{cases}} --target x86-64 --isa {isa} {options}"
-
-
-def level_models(isa, names):
-    return f"{{python}} tests/models/run.py --castnet {{plain}} --target x86-64 --isa {isa} " + " ".join(f"--filter {name}" for name in names)
-
-
 def hostile(binary, *options):
     return " ".join([f"{{python}} tests/hostile/run.py --castnet {{{binary}}} --corpus {{corpus}}", *options])
 
@@ -95,6 +88,7 @@ CUDA_MODELS = ("{python} tests/models/run.py --castnet {plain} --target cuda --c
                "--must-pass tests/cuda/must_pass.txt")
 CUDA_CASES = "{python} tests/conformance/run.py --castnet {plain} --cases {cases} --target cuda --partial --cc tests/cuda/emulated_nvcc"
 CONTROL = "{python} tests/conformance/run.py --cases {control} --expected tests/control/expected_failures.txt"
+MUTANTS = "{python} tests/conformance/run.py --castnet {plain} --expected tests/control/expected_failures.txt"
 CONTRACT_WIDE = "{python} tests/contract/run.py --castnet {plain} --cases {cases} --target x86-64-v4,x86-64-v4-vnni"
 
 
@@ -133,9 +127,10 @@ STAGES = [
            for cc in ("gcc", "clang") for target in ("c99", "x86-64-v3")]),
     Stage("strings", "strings, labels, maps through generated code, against Python's",
           ["{python} tests/strings/run.py --castnet {plain} --sanitize"]),
-    Stage("control", "loops and branches in forms that the suite lacks, all calls of one compiled model each",
-          [f"{CONTROL} --castnet {{plain}}"],
-          [f"{CONTROL} --castnet {{plain}} --target {target}" for target in ("c99", "x86-64-v3")] + [f"{CONTROL} --castnet {{sanitize}} --sanitize"]),
+    Stage("control", "loops and branches in forms that the suite lacks, and mutants of those that it has; all calls of one compiled model each",
+          [f"{CONTROL} --castnet {{plain}}", f"{MUTANTS} --cases {{mutants}}"],
+          [f"{CONTROL} --castnet {{plain}} --target {target}" for target in ("c99", "x86-64-v3")] + [f"{CONTROL} --castnet {{sanitize}} --sanitize"] +
+          [f"{MUTANTS} --cases {{mutants_many}} {how}".strip() for how in ("", "--cc clang --check=--no-fuse", "--check=--no-reuse")]),
     Stage("sequences", "sequences and optionals through generated code, random programs too, against Python's lists",
           ["{python} tests/sequences/run.py --castnet {plain}"],
           ["{python} tests/sequences/run.py --castnet {plain} --count 400", "{python} tests/sequences/run.py --castnet {plain} --count 100 --sanitize"]),
@@ -164,11 +159,6 @@ STAGES = [
           ["{python} tests/threads/run.py --castnet {plain} --cases {cases} --models={models}"],
           ["{python} tests/threads/run.py --castnet {plain} --cases {cases} --models={models}",
            "{python} tests/threads/run.py --castnet {plain} --cases {cases} --models={models} --target x86-64-v3"]),
-    Stage("levels", "target x86-64: every level that this machine has, picked by castnet_env.isa",
-          [at_level(1, "--every 67"), at_level(3, "--every 67 --offset 20 --cc clang"), at_level(5, "--every 67 --offset 40"),
-           *(level_models(isa, CROSS_MODELS[1:6]) for isa in (1, 3, 5)),
-           "{python} tests/contract/run.py --castnet {plain} --cases {cases} --target x86-64 --filter *conv* --filter *lstm* --filter *loop* --every 24"],
-          [at_level(isa, f"--cc {cc}") for isa in (1, 3, 4, 5) for cc in ("gcc", "clang")] + [level_models(isa, CROSS_MODELS) for isa in (1, 3, 4, 5)]),
     Stage("weights", "the forms of weights: placement, replacement at run time, 100 MB in seconds",
           ["{python} tests/weights/run.py --castnet {plain}"]),
     Stage("firmware", "a microcontroller without an operating system, played by qemu: results, symbols, stack",
@@ -233,6 +223,8 @@ class Workshop:
             return self.estimators()
         if name in RANDOM_COUNTS:
             return self.data(name, "tests/random/make_random.py", "--count", str(RANDOM_COUNTS[name]))
+        if name in MUTANT_COUNTS:
+            return self.data(name, "tests/control/make_mutants.py", "--cases", self.value("cases"), "--count", str(MUTANT_COUNTS[name]))
         if name == "corpus":
             return self.data("corpus", "tests/hostile/make_corpus.py", "--seed", "1", "--cases", self.value("cases"))
         if name == "models":

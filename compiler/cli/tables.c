@@ -21,8 +21,10 @@ int cmd_ops(Cli *c) {
   for (size_t i = 0; i < n_onnx_op_rows; i++) {
     const OnnxOpRow *r = rows[i];
     const char *domain = *r->domain ? r->domain : "ai.onnx";
-    if (r->until >= 999) sb_printf(&b, "%-18s %-28s %d-      %s\n", domain, r->type, r->since, r->signature);
-    else sb_printf(&b, "%-18s %-28s %d-%-5d %s\n", domain, r->type, r->since, r->until, r->signature);
+    char versions[24];
+    if (r->until >= 999) (void)snprintf(versions, sizeof versions, "%d-", r->since);
+    else (void)snprintf(versions, sizeof versions, "%d-%d", r->since, r->until);
+    sb_printf(&b, "%-15s %-25s %-6s %-29s%s%s\n", domain, r->type, versions, r->signature, *r->types ? " " : "", r->types);
   }
   print_out(&b);
   return 0;

@@ -22,7 +22,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
 import harness  # noqa: E402
-from harness import MISJUDGED, PASS, REFUSED  # noqa: E402
+from harness import DIFFERS, MISJUDGED, PASS, REFUSED  # noqa: E402
 
 EXPECTED = HERE / "expected_failures.txt"
 RANDOM = HERE / "random_cases.txt"

@@ -2,6 +2,7 @@
 import contextlib
 import os
 import sys
+import threading
 
 import numpy as np
 import onnx
@@ -14,15 +15,22 @@ def feed(model, inputs):
     return {name: value for name, value in zip(names, inputs) if value is not None}
 
 
-def runtime(model, inputs):
-    """Outputs by ONNX Runtime, every optimisation off."""
+def runtime(model, inputs, seconds=None):
+    """Outputs by ONNX Runtime, every optimisation off; what runs longer than this is ended with an exception."""
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 4
     options.intra_op_num_threads = 1
     session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    results = session.run(None, feed(model, inputs))
-    return results
+    how = onnxruntime.RunOptions()
+    end = threading.Timer(seconds, setattr, (how, "terminate", True)) if seconds else None
+    if end:
+        end.start()
+    try:
+        return session.run(None, feed(model, inputs), how)
+    finally:
+        if end:
+            end.cancel()
 
 
 def reference(model, inputs):

@@ -1,1 +1,0 @@
-./castnet compile --target x86-64 mlp.onnx -o out 
