@@ -22,6 +22,13 @@ Value *op_bias_of(OpContext *c, Value *allowed, DType t);      /* 0 where true, 
 Value *op_mask_bias(OpContext *c, Value *mask, const Dim *keys, DType t);
 /* The same of com.microsoft's masks: numbers of valid keys [B], or [B][T] or [B][S][T], 1 visible; `filter` where hidden. */
 Value *op_index_bias(OpContext *c, Value *mask, const Dim *keys, DType t, float filter);
+/* x [B][n][S][h], the first `dim` (NULL: all) of h turned by tables [places][dim / 2] at positions s64 [B][S], or by [B][S][dim / 2] without. */
+typedef struct Rotation {
+  Value *cos, *sin, *positions;
+  const Dim *dim;
+  bool interleaved;
+} Rotation;
+Value *op_rotated(OpContext *c, Value *x, const Rotation *r);
 /* RotaryEmbedding of inputs x, cos, sin, positions or NULL, with the node's attributes. */
 bool op_rotary(OpContext *c);
 Value *op_probabilities(OpContext *c, Value *scores, Value *bias, bool may_be_blind);

@@ -127,15 +127,24 @@ static Value *rotate(OpContext *c, Value *x, Value *cos, Value *sin, const Dim *
 }
 
 /* A cache as [B][1][S][half]: rows picked by position, or given per position. */
-static Value *rotary_cache(OpContext *c, size_t k, Value *positions) {
-  Value *cache = op_in(c, k);
+static Value *rotary_cache(OpContext *c, Value *cache, Value *positions) {
   if (positions) cache = embed(c, cache, positions);
   return cache && cache->type.rank == 3 ? build_unsqueeze(&c->b, cache, 1u << 1) : cache;
 }
 
-bool op_rotary(OpContext *c) {
+Value *op_rotated(OpContext *c, Value *x, const Rotation *r) {
   Builder *b = &c->b;
   DimCtx *d = op_dims(c);
+  if (!x) return NULL;
+  const Dim *size = x->type.dims[3], *dim = r->dim ? r->dim : size, *half = dim_floordiv(d, dim, dim_const(d, 2));
+  Value *cos = rotary_cache(c, r->cos, r->positions), *sin = rotary_cache(c, r->sin, r->positions);
+  Value *y = rotate(c, build_slice(b, x, 3, d->zero, dim, d->one), cos, sin, half, r->interleaved);
+  if (dim_eq(d, dim, size) == 1) return y;
+  Value *const parts[] = {y, build_slice(b, x, 3, dim, dim_sub(d, size, dim), d->one)};
+  return build_concat(b, parts, 2, 3);
+}
+
+bool op_rotary(OpContext *c) {
   const uint32_t rank = op_rank(c, 0);
   int64_t heads = op_int(c, "num_heads", 0), half_head, all;
   if (rank == 3 && heads < 1 && op_rank(c, 1) == 2 && dim_is_const(op_dim(c, 1, 1), &half_head) && dim_is_const(op_dim(c, 0, 2), &all) && half_head > 0)
@@ -145,15 +154,8 @@ bool op_rotary(OpContext *c) {
   Value *x = op_split_heads(c, op_in(c, 0), heads);
   if (!x) return false;
   const int64_t rotated = op_int(c, "rotary_embedding_dim", 0);
-  const Dim *size = x->type.dims[3], *dim = rotated > 0 ? dim_const(d, rotated) : size,
-            *half = dim_floordiv(d, dim, dim_const(d, 2));
-  Value *cos = rotary_cache(c, 1, op_in(c, 3)), *sin = rotary_cache(c, 2, op_in(c, 3));
-  Value *part = build_slice(b, x, 3, d->zero, dim, d->one);
-  Value *y = rotate(c, part, cos, sin, half, op_int(c, "interleaved", 0) != 0);
-  if (rotated > 0) {
-    Value *const parts[] = {y, build_slice(b, x, 3, dim, dim_sub(d, size, dim), d->one)};
-    y = build_concat(b, parts, 2, 3);
-  }
+  const Rotation r = {op_in(c, 1), op_in(c, 2), op_in(c, 3), rotated > 0 ? dim_const(op_dims(c), rotated) : NULL, op_int(c, "interleaved", 0) != 0};
+  Value *y = op_rotated(c, x, &r);
   return op_give(c, 0, rank == 3 ? op_join_heads(c, y) : y);
 }
 

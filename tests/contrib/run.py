@@ -123,6 +123,44 @@ for interleaved in (0, 1):
     case(f"rotary_offset_{interleaved}", "RotaryEmbedding", [("x", floats(2, 2, 3, 8)), ("p", np.array([3], np.int64)), ("c", table), ("s", floats(10, 4, seed=6))],
          {"interleaved": interleaved})
 
+# ---- grouped heads: 4 of queries, 2 of keys and values, 16 wide ----
+def groups(name, new, past=0, lengths=None, packed=False, extra=None, buffer=None, bias=None, sink=None, outputs=3, **attributes):
+    """`past` valid keys (in a buffer of `buffer`), then `new` ones; `lengths`: of each sequence in all."""
+    total = past + new
+    lengths = lengths or [total, total]
+    q, k, v = floats(2, new, 64), floats(2, new, 32, seed=2), floats(2, new, 32, seed=3)
+    inputs = [("q", np.concatenate([q, k, v], 2)), None, None] if packed else [("q", q), ("k", k), ("v", v)]
+    room = buffer or past
+    memory = [np.zeros((2, 2, room, 16), np.float32) for _ in range(2)]
+    for i, held in enumerate(memory):
+        for row, length in enumerate(lengths):
+            held[row, :, :length - new] = floats(2, length - new, 16, seed=4 + i)
+    inputs += [("pk", memory[0]), ("pv", memory[1])] if room else [None, None]
+    inputs += [("n", np.array(lengths, np.int32) - 1), ("t", np.array(total, np.int32))]
+    rotary = attributes.get("do_rotary")
+    inputs += [("c", floats(16, 8, seed=8)), ("s", floats(16, 8, seed=9))] if rotary else [None, None]
+    inputs += [None, ("a", bias) if bias is not None else None, ("h", sink) if sink is not None else None]
+    while inputs[-1] is None:
+        inputs.pop()
+    case(name, "GroupQueryAttention", inputs, {"num_heads": 4, "kv_num_heads": 2, **attributes}, outputs)
+
+
+groups("groups_first", 5)
+groups("groups_first_rotary", 5, do_rotary=1)
+groups("groups_first_interleaved", 5, do_rotary=1, rotary_interleaved=1)
+groups("groups_packed", 5, packed=True, do_rotary=1)
+groups("groups_next", 1, past=4, do_rotary=1)
+groups("groups_next_scale", 1, past=4, scale=0.5, softcap=2.0)
+groups("groups_next_window", 1, past=6, local_window_size=3)
+groups("groups_first_window", 6, local_window_size=3)
+groups("groups_ragged", 1, past=6, lengths=[7, 4], do_rotary=1)
+groups("groups_buffer", 1, past=4, buffer=9, do_rotary=1)
+groups("groups_buffer_ragged", 1, past=4, buffer=9, lengths=[5, 3], do_rotary=1)
+groups("groups_first_buffer", 5, buffer=9, outputs=1)
+groups("groups_bias", 5, bias=floats(1, 4, 5, 5, seed=7))
+groups("groups_sink", 5, sink=floats(4, seed=7))
+groups("groups_smooth", 5, smooth_softmax=1)
+
 
 # ---- element-wise and normalisation ----
 x = floats(2, 3, 8)
