@@ -165,14 +165,10 @@ bool import_rotary_embedding(OpContext *c) {
 }
 
 /* ---- com.microsoft ---- */
-/* input [B][S][in] by weights [in][3 * hidden], plus bias: Q, K and V; past and present are [2][B][n][T][h]. */
-static bool packed_projection(OpContext *c, int64_t heads, Value **qkv) {
+/* Q, K and V side by side [B][S][3 * hidden], as heads */
+static bool packed_heads(OpContext *c, Value *all, int64_t heads, Value **qkv) {
   Builder *b = &c->b;
   DimCtx *d = op_dims(c);
-  if (!op_rank_in(c, 0, 3, 3) || !op_rank_in(c, 1, 2, 2)) return false;
-  Value *all = build_matmul(b, op_in(c, 0), op_in(c, 1));
-  if (all && op_in(c, 2)) all = build_fn2(b, SC_add, all, op_in(c, 2));
-  if (!all) return false;
   size_t n;
   const int64_t *sizes = op_ints(c, "qkv_hidden_sizes", &n);
   if (n && n != 3) return op_fail(c, DIAG_E0304, "attribute 'qkv_hidden_sizes' has %zu values", n);
@@ -186,18 +182,22 @@ static bool packed_projection(OpContext *c, int64_t heads, Value **qkv) {
   return true;
 }
 
-bool import_ms_attention(OpContext *c) {
+/* Which input is which, of Attention and of QAttention; 0: none. Past and present are [2][B][n][T][h]. */
+typedef struct PackedInputs { size_t mask, past, bias, buffer; } PackedInputs;
+
+static bool packed_attention(OpContext *c, Value *all, PackedInputs at) {
   Builder *b = &c->b;
   DimCtx *d = op_dims(c);
   const int64_t heads = op_int(c, "num_heads", 0);
   int64_t head;
-  Value *qkv[3], *past = op_in(c, 4);
+  Value *qkv[3], *past = op_in(c, at.past), *mask_index = op_in(c, at.mask), *given = at.bias ? op_in(c, at.bias) : NULL;
+  if (!all) return false;
   if (heads < 1) return op_fail(c, DIAG_E0304, "attribute 'num_heads' is %lld", (long long)heads);
   if (op_int(c, "do_rotary", 0)) return op_unsupported(c, "with do_rotary");
-  if (op_int(c, "past_present_share_buffer", 0) || op_in(c, 6))
+  if (op_int(c, "past_present_share_buffer", 0) || (at.buffer && op_in(c, at.buffer)))
     return op_unsupported(c, "with a shared past and present buffer");
-  if ((past && !op_rank_in(c, 4, 5, 5)) || !packed_projection(c, heads, qkv)) return false;
-  const Dim *before = past ? op_dim(c, 4, 3) : d->zero;
+  if ((past && !op_rank_in(c, at.past, 5, 5)) || !packed_heads(c, all, heads, qkv)) return false;
+  const Dim *before = past ? past->type.dims[3] : d->zero;
   for (uint32_t k = 0; past && k < 2; k++) {
     Value *const parts[] = {build_squeeze(b, build_slice(b, past, 0, dim_const(d, k), d->one, d->one), 1), qkv[k + 1]};
     qkv[k + 1] = build_concat(b, parts, 2, 2);
@@ -217,14 +217,27 @@ bool import_ms_attention(OpContext *c) {
   const Visibility sight = {op_int(c, "unidirectional", 0) != 0, -1, -1, before, NULL};
   const Dim *keys = qkv[1]->type.dims[2];
   Value *bias = op_bias_of(c, op_visible(c, &sight, qkv[0]->type.dims[2], keys), t);
-  if (op_in(c, 3)) {
-    Value *mask = op_index_bias(c, op_in(c, 3), keys, t, op_float(c, "mask_filter_value", -10000.0f));
+  if (mask_index) {
+    Value *mask = op_index_bias(c, mask_index, keys, t, op_float(c, "mask_filter_value", -10000.0f));
     if (!mask) return false;
     bias = plus(c, bias, mask);
   }
-  if (op_in(c, 5)) bias = plus(c, bias, op_in(c, 5));
+  bias = plus(c, bias, given);
   scores = plus(c, scores, bias);
   return scores && op_give(c, 0, op_join_heads(c, build_matmul(b, build_softmax(b, scores, 3, false), qkv[2])));
+}
+
+/* input [B][S][in] weights [in][3 * hidden] bias mask past attention_bias past_length */
+bool import_ms_attention(OpContext *c) {
+  if (!op_rank_in(c, 0, 3, 3) || !op_rank_in(c, 1, 2, 2)) return false;
+  return packed_attention(c, plus(c, build_matmul(&c->b, op_in(c, 0), op_in(c, 1)), op_in(c, 2)), (PackedInputs){3, 4, 5, 6});
+}
+
+/* The same in 8 bits: input weights bias input_scale weight_scale mask input_zero weight_zero past */
+bool import_qattention(OpContext *c) {
+  if (!op_rank_in(c, 0, 3, 3) || !op_rank_in(c, 1, 2, 2)) return false;
+  Value *all = op_scaled_product(c, op_in(c, 0), op_in(c, 3), op_in(c, 6), op_in(c, 1), op_in(c, 4), op_in(c, 7), op_in(c, 2));
+  return packed_attention(c, all, (PackedInputs){5, 8, 0, 0});
 }
 
 /* input_ids segment_ids? word position segment? gamma beta mask? position_ids? */

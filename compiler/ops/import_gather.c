@@ -2,15 +2,15 @@
 #include "ops/shared.h"
 
 /* E0403 for a constant index outside [-size, size). */
-static bool index_in_range(OpContext *c, Value *index, const Dim *size, uint32_t axis) {
+static bool index_in_range(OpContext *c, Value *index, const Value *x, uint32_t axis) {
   const int64_t *v;
   size_t n;
   int64_t limit;
-  if (!dim_is_const(size, &limit) || !build_const_ints(&c->b, index, &v, &n)) return true;
+  if (!dim_is_const(x->type.dims[axis], &limit) || !build_const_ints(&c->b, index, &v, &n)) return true;
   for (size_t k = 0; k < n; k++)
     if (v[k] < -limit || v[k] >= limit)
       return op_fail(c, DIAG_E0403, "index %lld is out of range for axis %u of shape %s", (long long)v[k], axis,
-                     op_shape(c, 0));
+                     build_shape_text(&c->b, x));
   return true;
 }
 
@@ -21,18 +21,14 @@ static Value *gather_one(OpContext *c, Value *x, uint32_t axis, const Dim *at) {
   return build_squeeze(&c->b, build_slice(&c->b, x, axis, at, d->one, d->one), 1u << axis);
 }
 
-bool import_gather(OpContext *c) {
+Value *op_gather(OpContext *c, Value *x, Value *index, uint32_t axis) {
   Builder *b = &c->b;
-  Value *x = op_in(c, 0), *index = op_in(c, 1);
+  if (!x || !index || !index_in_range(c, index, x, axis)) return NULL;
   const uint32_t r = index->type.rank, rank = x->type.rank + r - 1;
-  uint32_t axis;
   size_t n;
-  if (x->type.rank == 0) return op_fail(c, DIAG_E0402, "input 0 must have rank 1 or more");
-  if (!op_axis_attr(c, "axis", 0, x->type.rank, &axis) || !index_in_range(c, index, x->type.dims[axis], axis))
-    return false;
   const Dim *const *known = build_content(b, index, &n);
-  if (r == 0 && known && known[0]->kind == DIM_CONST) return op_give(c, 0, gather_one(c, x, axis, known[0]));
-  if (rank > MAX_RANK) return op_unsupported(c, "a result of rank %u (at most %d)", rank, MAX_RANK);
+  if (r == 0 && known && known[0]->kind == DIM_CONST) return gather_one(c, x, axis, known[0]);
+  if (rank > MAX_RANK) return (void)op_unsupported(c, "a result of rank %u (at most %d)", rank, MAX_RANK), NULL;
   const Dim *dims[MAX_RANK];
   Affine place[MAX_RANK];
   GatherAxis axes[MAX_RANK] = {{0}};
@@ -49,7 +45,14 @@ bool import_gather(OpContext *c) {
       axes[i].affine = build_affine_coord(b, rank, o);
     }
   }
-  return op_give(c, 0, build_gather(b, c->in, 2, rank, dims, axes));
+  Value *const in[] = {x, index};
+  return build_gather(b, in, 2, rank, dims, axes);
+}
+
+bool import_gather(OpContext *c) {
+  uint32_t axis;
+  if (op_rank(c, 0) == 0) return op_fail(c, DIAG_E0402, "input 0 must have rank 1 or more");
+  return op_axis_attr(c, "axis", 0, op_rank(c, 0), &axis) && op_give(c, 0, op_gather(c, op_in(c, 0), op_in(c, 1), axis));
 }
 
 /* Axes of an access in which axis `axis` comes from operand `operand` at the same coordinates. */
@@ -73,7 +76,7 @@ bool import_gather_elements(OpContext *c) {
   GatherAxis axes[MAX_RANK];
   Affine place[MAX_RANK];
   if (!same_rank(c, 1) || !op_axis_attr(c, "axis", 0, rank, &axis) ||
-      !index_in_range(c, op_in(c, 1), op_dim(c, 0, axis), axis))
+      !index_in_range(c, op_in(c, 1), op_in(c, 0), axis))
     return false;
   for (uint32_t i = 0; i < rank; i++)
     if (i != axis && dim_le(op_dims(c), op_dim(c, 1, i), op_dim(c, 0, i)) == 0)
@@ -175,7 +178,7 @@ bool import_scatter_elements(OpContext *c) {
   Affine place[MAX_RANK];
   if (!scatter_kind(c, &kind) || !same_rank(c, 1) || !same_rank(c, 2) || !op_axis_attr(c, "axis", 0, rank, &axis))
     return false;
-  if (!index_in_range(c, op_in(c, 1), op_dim(c, 0, axis), axis)) return false;
+  if (!index_in_range(c, op_in(c, 1), op_in(c, 0), axis)) return false;
   for (uint32_t i = 0; i < rank; i++) {
     if (!ir_require_eq(c->b.ir, op_dim(c, 1, i), op_dim(c, 2, i)))
       return op_fail(c, DIAG_E0402, "indices %s and updates %s differ", op_shape(c, 1), op_shape(c, 2));

@@ -6,8 +6,8 @@ static Value *in_float(OpContext *c, Value *v, DType t) { return v ? build_cast(
 static Value *plus(OpContext *c, Value *x, Value *y) { return x && y ? build_fn2(&c->b, SC_add, x, y) : x; }
 
 /* ---- MatMulNBits ---- */
-/* The integers of `bits` bits in rows of bytes, low bits first: u8 v [rows][bytes] as [rows][bytes * 8 / bits]. A constant stays packed. */
-static Value *unpacked(OpContext *c, Value *v, const Dim *rows, const Dim *bytes, int64_t bits) {
+/* A constant stays packed. */
+Value *op_unpacked(OpContext *c, Value *v, const Dim *rows, const Dim *bytes, int64_t bits) {
   Builder *b = &c->b;
   DimCtx *d = op_dims(c);
   const Dim *const dims[] = {rows, dim_mulc(d, bytes, 8 / bits)}, *const packed[] = {rows, bytes}, *const wide[] = {rows, bytes, dim_const(d, 8 / bits)};
@@ -69,7 +69,7 @@ static Value *block_zeros(OpContext *c, const Blocks *s, DType t) {
   if (op_dtype(c, 3) != DT_u8) return has_count(c, 3, s->n * s->count) ? in_float(c, build_reshape(b, op_in(c, 3), 2, dims), t) : NULL;
   const int64_t bytes = (s->count * s->bits + 7) / 8;
   if (!has_count(c, 3, s->n * bytes)) return NULL;
-  Value *v = unpacked(c, op_in(c, 3), n, bd_const(b, bytes), s->bits);
+  Value *v = op_unpacked(c, op_in(c, 3), n, bd_const(b, bytes), s->bits);
   return v ? in_float(c, build_slice(b, v, 1, op_dims(c)->zero, count, op_dims(c)->one), t) : NULL;
 }
 
@@ -84,7 +84,7 @@ bool import_matmul_nbits(OpContext *c) {
   if (!has_count(c, 1, s.n * bytes) || !has_count(c, 2, s.n * s.count)) return false;
   const Dim *n = bd_const(b, s.n), *k = bd_const(b, s.k), *const dims[] = {n, bd_const(b, s.count)};
   if (op_in(c, 4) && (!op_rank_in(c, 4, 1, 1) || !ir_require_eq(b->ir, op_dim(c, 4, 0), k))) return op_fail(c, DIAG_E0402, "g_idx has shape %s", op_shape(c, 4));
-  Value *w = unpacked(c, op_in(c, 1), n, bd_const(b, bytes), s.bits), *zeros = block_zeros(c, &s, t);
+  Value *w = op_unpacked(c, op_in(c, 1), n, bd_const(b, bytes), s.bits), *zeros = block_zeros(c, &s, t);
   if (!w || !zeros) return false;
   w = in_float(c, build_slice(b, w, 1, op_dims(c)->zero, k, op_dims(c)->one), t);
   Value *scales = by_block(c, in_float(c, build_reshape(b, op_in(c, 2), 2, dims), t), n, k, s.block);
@@ -93,8 +93,7 @@ bool import_matmul_nbits(OpContext *c) {
 }
 
 /* ---- integers in, floats out ---- */
-/* The exact sum times both scales, plus a bias. */
-static Value *scaled_product(OpContext *c, Value *x, Value *x_scale, Value *x_zero, Value *w, Value *w_scale, Value *w_zero, Value *bias) {
+Value *op_scaled_product(OpContext *c, Value *x, Value *x_scale, Value *x_zero, Value *w, Value *w_scale, Value *w_zero, Value *bias) {
   Builder *b = &c->b;
   x_scale = op_single(c, x_scale);
   if (x_scale && x_scale->type.rank == 1) x_scale = build_unsqueeze(b, x_scale, 2); /* one a row */
@@ -105,7 +104,7 @@ static Value *scaled_product(OpContext *c, Value *x, Value *x_scale, Value *x_ze
 
 /* A B a_scale b_scale a_zero? b_zero? bias? */
 bool import_matmul_integer_to_float(OpContext *c) {
-  return op_give(c, 0, scaled_product(c, op_in(c, 0), op_in(c, 2), op_in(c, 4), op_in(c, 1), op_in(c, 3), op_in(c, 5), op_in(c, 6)));
+  return op_give(c, 0, op_scaled_product(c, op_in(c, 0), op_in(c, 2), op_in(c, 4), op_in(c, 1), op_in(c, 3), op_in(c, 5), op_in(c, 6)));
 }
 
 /* x as u8 over the range of its elements and 0, with that range's scale and zero point. */
@@ -128,7 +127,7 @@ static Value *quantised_by_range(OpContext *c, Value *x, Value **ret_scale, Valu
 /* A B b_scale b_zero? bias? */
 bool import_dynamic_quantize_matmul(OpContext *c) {
   Value *scale = NULL, *zero = NULL, *x = quantised_by_range(c, op_in(c, 0), &scale, &zero);
-  return x && op_give(c, 0, scaled_product(c, x, scale, zero, op_in(c, 1), op_in(c, 2), op_in(c, 3), op_in(c, 4)));
+  return x && op_give(c, 0, op_scaled_product(c, x, scale, zero, op_in(c, 1), op_in(c, 2), op_in(c, 3), op_in(c, 4)));
 }
 
 /* A a_scale a_zero B b_scale b_zero C? y_scale? y_zero?: floats without y_scale. C is in units of alpha * a_scale * b_scale. */

@@ -29,6 +29,14 @@ bool import_max_pool(OpContext *c) {
   return op_give(c, 0, y);
 }
 
+/* com.microsoft: channels last. */
+bool import_nhwc_max_pool(OpContext *c) {
+  Window w;
+  Value *x = op_channels_moved(c, op_in(c, 0), false);
+  if (!x || !pool_window(c, x, &w)) return false;
+  return op_give(c, 0, op_channels_moved(c, build_pool(&c->b, x, pool_attr(POOL_MAX, &w), op_int(c, "ceil_mode", 0) != 0 && !w.same, NULL), true));
+}
+
 Value *op_average_pool(OpContext *c, Value *x) {
   Window w;
   if (!pool_window(c, x, &w)) return NULL;

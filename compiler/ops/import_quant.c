@@ -140,10 +140,12 @@ bool import_qlinear_matmul(OpContext *c) {
 bool import_qlinear_conv(OpContext *c) {
   Builder *b = &c->b;
   const uint32_t rank = op_rank(c, 0);
-  Value *sum = op_conv(c, op_in(c, 0), op_in(c, 3), op_in(c, 8), op_single(c, op_in(c, 2)), op_single(c, op_in(c, 5)));
+  const bool last = op_int(c, "channels_last", 0) != 0; /* of com.microsoft's */
+  Value *x = last ? op_channels_moved(c, op_in(c, 0), false) : op_in(c, 0);
+  Value *sum = x ? op_conv(c, x, op_in(c, 3), op_in(c, 8), op_single(c, op_in(c, 2)), op_single(c, op_in(c, 5))) : NULL;
   Value *scales = build_fn2(b, SC_mul, op_single(c, op_in(c, 1)), op_along_axis(c, op_single(c, op_in(c, 4)), rank, 1));
-  return op_give(c, 0,
-                 requantized(c, sum, scales, op_single(c, op_in(c, 6)), op_single(c, op_in(c, 7)), op_dtype(c, 7)));
+  Value *y = requantized(c, sum, scales, op_single(c, op_in(c, 6)), op_single(c, op_in(c, 7)), op_dtype(c, 7));
+  return y && op_give(c, 0, last ? op_channels_moved(c, y, true) : y);
 }
 
 /* com.microsoft QLinearAdd, QLinearMul: A A_scale A_zero B B_scale B_zero C_scale C_zero. The row's argument is the
@@ -162,21 +164,12 @@ static bool qlinear_unary(OpContext *c, Value *y) {
   return op_give(c, 0, quantized(c, v, op_single(c, op_in(c, 4)), op_dtype(c, 0), true));
 }
 
-/* The channels' axis moved from the end to axis 1, or back. */
-static Value *channels_moved(OpContext *c, Value *x, bool back) {
-  uint32_t perm[MAX_RANK] = {0};
-  if (!x || x->type.rank < 3) return x;
-  const uint32_t rank = x->type.rank;
-  for (uint32_t i = 1; i < rank; i++) perm[i] = back ? (i + 1 < rank ? i + 1 : 1) : i == 1 ? rank - 1 : i - 1;
-  return build_transpose(&c->b, x, perm);
-}
-
 bool import_qlinear_average_pool(OpContext *c) {
   const bool last = op_int(c, "channels_last", 0) != 0;
   Value *x = dequantized(c, op_in(c, 0), op_single(c, op_in(c, 1)), op_single(c, op_in(c, 2)));
-  if (last) x = channels_moved(c, x, false);
+  if (last) x = op_channels_moved(c, x, false);
   Value *y = x ? op_average_pool(c, x) : NULL;
-  return y && qlinear_unary(c, last ? channels_moved(c, y, true) : y);
+  return y && qlinear_unary(c, last ? op_channels_moved(c, y, true) : y);
 }
 
 bool import_qlinear_global_average_pool(OpContext *c) {
@@ -231,4 +224,64 @@ bool import_qlinear_concat(OpContext *c) {
                          op_dtype(c, 1), true);
   }
   return op_give(c, 0, build_concat(b, parts, n, axis));
+}
+
+/* condition X x_scale x_zero Y y_scale y_zero z_scale z_zero */
+bool import_qlinear_where(OpContext *c) {
+  Builder *b = &c->b;
+  Value *x = dequantized(c, op_in(c, 1), op_single(c, op_in(c, 2)), op_single(c, op_in(c, 3)));
+  Value *y = dequantized(c, op_in(c, 4), op_single(c, op_in(c, 5)), op_single(c, op_in(c, 6)));
+  Value *z = build_fn2(b, SC_div, build_fn3(b, SC_select, op_in(c, 0), x, y), op_single(c, op_in(c, 7)));
+  return op_give(c, 0, quantized(c, z, op_single(c, op_in(c, 8)), op_dtype(c, 1), true));
+}
+
+/* ids segment_ids? then word, position and segment tables, gamma, beta in 8 bits; mask?; their scales; their zero points */
+bool import_qembed_layer_norm(OpContext *c) {
+  enum { FIRST = 2, TABLES = 5, SCALES = 8, ZEROS = SCALES + TABLES };
+  Value *table[TABLES];
+  for (size_t k = 0; k < TABLES; k++) {
+    table[k] = op_in(c, FIRST + k);
+    if (!table[k]) continue;
+    if (!op_in(c, SCALES + k) || !op_in(c, ZEROS + k)) return op_fail(c, DIAG_E0305, "scale or zero point of input %zu is missing", FIRST + k);
+    table[k] = dequantized(c, table[k], op_single(c, op_in(c, SCALES + k)), op_single(c, op_in(c, ZEROS + k)));
+    if (!table[k]) return false;
+  }
+  memcpy(c->in + FIRST, table, sizeof table);
+  c->in[SCALES] = NULL; /* where the operator in floats has its positions */
+  return import_embed_layer_norm(c);
+}
+
+/* ---- GatherBlockQuantized: data indices scales zero_points? ---- */
+/* Integers that share bytes along the last axis, one an element. */
+static Value *unshared(OpContext *c, Value *v, int64_t bits) {
+  DimCtx *d = op_dims(c);
+  if (!v || v->type.dtype != DT_u8 || bits == 8) return v;
+  const uint32_t rank = v->type.rank;
+  const Dim *dims[MAX_RANK], *rows = dim_product(d, v->type.dims, rank - 1), *bytes = v->type.dims[rank - 1];
+  for (uint32_t i = 0; i < rank; i++) dims[i] = v->type.dims[i];
+  dims[rank - 1] = dim_mulc(d, bytes, 8 / bits);
+  v = op_unpacked(c, v, rows, bytes, bits);
+  return v ? build_reshape(&c->b, v, rank, dims) : NULL;
+}
+
+bool import_gather_block_quantized(OpContext *c) {
+  const int64_t bits = op_int(c, "bits", 4), block = op_int(c, "block_size", 128);
+  const uint32_t rank = op_rank(c, 0);
+  uint32_t from, axis;
+  if (!op_axis_attr(c, "gather_axis", 0, rank, &from) || !op_axis_attr(c, "quantize_axis", 1, rank, &axis)) return false;
+  if (from == axis || op_rank(c, 2) != rank) return op_fail(c, DIAG_E0402, "scales %s for data %s in blocks along axis %u", op_shape(c, 2), op_shape(c, 0), axis);
+  if ((bits != 2 && bits != 4 && bits != 8) || block < 1 || block > INT32_MAX) return op_fail(c, DIAG_E0304, "attributes 'bits' and 'block_size' are %lld and %lld", (long long)bits, (long long)block);
+  Value *index = op_in(c, 1), *x = op_gather(c, unshared(c, op_in(c, 0), bits), index, from), *scale = op_gather(c, op_in(c, 2), index, from), *zero = op_in(c, 3);
+  if (!x || !scale) return false;
+  if (zero) {
+    zero = op_gather(c, unshared(c, zero, bits), index, from);
+    const uint32_t at = axis > from ? axis + index->type.rank - 1 : axis; /* packed rows may end in a half byte */
+    zero = zero ? build_slice(&c->b, zero, at, op_dims(c)->zero, scale->type.dims[at], op_dims(c)->one) : NULL;
+    if (!zero) return false;
+  } else if (op_dtype(c, 0) == DT_u8) {
+    zero = build_scalar_i(&c->b, DT_u8, 1 << (bits - 1));
+  }
+  if (axis > from) axis += index->type.rank - 1;
+  Value *y = dequantized(c, x, spread(c, scale, x, axis, block), spread(c, zero, x, axis, block));
+  return y && op_give(c, 0, op_keep_shape(c, build_cast(&c->b, y, op_dtype(c, 2), true), x));
 }

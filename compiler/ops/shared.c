@@ -208,3 +208,11 @@ Value *op_activation(OpContext *c, Value *y, const float *p, size_t n) {
   (void)op_unsupported(c, "activation %s", diag_quote(b->ir->diags, act));
   return NULL;
 }
+
+Value *op_channels_moved(OpContext *c, Value *x, bool back) {
+  uint32_t perm[MAX_RANK] = {0};
+  if (!x || x->type.rank < 3) return x;
+  const uint32_t rank = x->type.rank;
+  for (uint32_t i = 1; i < rank; i++) perm[i] = back ? (i + 1 < rank ? i + 1 : 1) : i == 1 ? rank - 1 : i - 1;
+  return build_transpose(&c->b, x, perm);
+}

@@ -38,6 +38,8 @@ Value *op_scalar_like(OpContext *c, const Value *v, double x);
 
 /* A constant [n] of host elements, strings as Str, which live on. */
 Value *op_vector(OpContext *c, DType t, size_t n, const void *host);
+/* x at integer places `index` (any shape, checked) of `axis`: the index's axes stand where that was. */
+Value *op_gather(OpContext *c, Value *x, Value *index, uint32_t axis);
 /* Elements of a vector at places `index` (s64, any shape), checked. */
 Value *op_take(OpContext *c, Value *vector, Value *index);
 /* n distinct host elements (of equal ones the first) as constants: themselves, ascending, and where each was (s64). */
@@ -79,6 +81,12 @@ Value *op_average_pool(OpContext *c, Value *x);
 Value *op_single(OpContext *c, Value *v);
 /* Products of integers in s32; zero points are scalars, one a row of x, one a column of y, or NULL. */
 Value *op_matmul_integer(OpContext *c, Value *x, Value *x_zero, Value *y, Value *y_zero);
+/* The integers of `bits` bits, low bits first, in rows of bytes: u8 v [rows][bytes] as u8 [rows][bytes * 8 / bits]. */
+Value *op_unpacked(OpContext *c, Value *v, const Dim *rows, const Dim *bytes, int64_t bits);
+/* The exact sum of products of integers times both scales, in f32, plus a bias; zero points and bias may be NULL. */
+Value *op_scaled_product(OpContext *c, Value *x, Value *x_scale, Value *x_zero, Value *w, Value *w_scale, Value *w_zero, Value *bias);
+/* The channels' axis moved from the end to axis 1, or back. */
+Value *op_channels_moved(OpContext *c, Value *x, bool back);
 /* v, required to have x's shape (E0402). */
 Value *op_keep_shape(OpContext *c, Value *v, const Value *x);
 /* ai.onnx.ml's post_transform of scores [N][M]. NULL after a diagnostic. */

@@ -211,6 +211,51 @@ for kind in (np.uint8, np.int8):
     case(f"qconcat_{word}", "QLinearConcat", [("wys", sy), ("wyz", zero), ("a", x8), ("was", sx), ("waz", zero), ("b", x8[:, :2]), ("wbs", sy), ("wbz", zero)],
          {"axis": 1}, atol=1.01)
 
+    case(f"qwhere_{word}", "QLinearWhere", [("c", x8 > 10), ("a", x8), ("was", sx), ("waz", zero), ("b", bytes_of(4, seed=2, dtype=kind)), ("wbs", sy), ("wbz", zero),
+                                            ("wys", np.float32(0.06)), ("wyz", zero)], {}, atol=1.01)
+    case(f"nhwc_max_{word}", "NhwcMaxPool", [("a", bytes_of(2, 7, 5, 3, dtype=kind))], {"kernel_shape": [3, 2], "strides": [2, 1], "pads": [1, 0, 1, 1]})
+    case(f"nhwc_max_same_{word}", "NhwcMaxPool", [("a", bytes_of(2, 7, 5, 3, dtype=kind))], {"kernel_shape": [3, 2], "strides": [2, 2], "auto_pad": "SAME_UPPER"})
+    for last in (0, 1):
+        case(f"qconv_{last}_{word}", "QLinearConv",
+             [("x", bytes_of(*((1, 6, 5, 4) if last else (1, 4, 6, 5)), dtype=kind)), ("wxs", sx), ("wxz", zero), ("wk", bytes_of(6, 2, 3, 3, seed=2, dtype=kind)),
+              ("wks", np.abs(floats(6, seed=3)) * np.float32(0.05)), ("wkz", np.full(6, 7 if kind is np.uint8 else 0, kind)), ("wys", np.float32(0.7)), ("wyz", zero),
+              ("wb", rng(6).integers(-500, 500, 6).astype(np.int32))],
+             {"group": 2, "pads": [1, 1, 1, 1], "strides": [2, 1], "kernel_shape": [3, 3], "channels_last": last}, atol=1.01)
+
+for kind in (np.uint8, np.int8, np.uint16, np.int16):
+    word, x = np.dtype(kind).name, floats(3, 4) * np.float32(90)
+    for zero, label in ((np.asarray(9, kind), ""), (np.arange(4).astype(kind), "_axis")):
+        scale = np.float32(0.5) if zero.ndim == 0 else np.array([0.5, 1, 0.25, 2], np.float32)
+        case(f"quantise_{word}{label}", "QuantizeLinear", [("x", x), ("s", scale), ("z", zero)], {"axis": 1} if zero.ndim else {})
+        case(f"dequantise_{word}{label}", "DequantizeLinear", [("x", bytes_of(3, 4, dtype=kind)), ("s", scale), ("z", zero)], {"axis": 1} if zero.ndim else {})
+
+# ---- rows of tables in blocks ----
+for bits, block, zeros in ((4, 16, True), (4, 32, False), (8, 16, True), (8, 16, False)):
+    for constant in "wt":
+        width, count = 64 * bits // 8, 64 // block
+        table = [(f"{constant}d", bytes_of(7, width, seed=2)), ("i", np.array([[3, 0], [6, -1]], np.int64)), (f"{constant}s", np.abs(floats(7, count, seed=3)))]
+        if zeros:
+            table.append((f"{constant}z", bytes_of(7, -(-count * bits // 8), seed=4)))
+        case(f"gather_blocks_{bits}_{block}_{zeros:d}_{constant}", "GatherBlockQuantized", table, {"bits": bits, "block_size": block, "quantize_axis": 1, "gather_axis": 0})
+
+# ---- 8-bit attention, tables, small ones ----
+for kind in (np.uint8, np.int8):
+    word = np.dtype(kind).name
+    packed = [("x", bytes_of(2, 3, 8)), ("ww", bytes_of(8, 24, seed=2, dtype=kind)), ("wb", floats(24, seed=3)), ("xs", np.float32(0.02)), ("ws", np.float32(0.01))]
+    zeros = [("xz", np.uint8(120)), ("wz", np.asarray(5, kind))]
+    case(f"qattention_{word}", "QAttention", [*packed, None, *zeros], {"num_heads": 2})
+    case(f"qattention_mask_{word}", "QAttention", [*packed, ("m", np.array([2, 3], np.int32)), *zeros], {"num_heads": 2, "unidirectional": 1})
+    case(f"qattention_past_{word}", "QAttention", [*packed, None, *zeros, ("p", floats(2, 2, 2, 4, 4, seed=7))], {"num_heads": 2, "unidirectional": 1}, 2)
+tables = [bytes_of(*shape, seed=i) for i, shape in enumerate(((5, 8), (3, 8), (2, 8), (8,), (8,)))]
+for mask in (0, 1):
+    case(f"qembed_{mask}", "QEmbedLayerNormalization",
+         [("i", ids), ("g", ids % 2), *((f"wt{i}", t) for i, t in enumerate(tables)), ("m", np.array([[1, 1, 0], [1, 0, 0]], np.int32)) if mask else None,
+          *((f"ws{i}", np.float32(0.01 * (i + 1))) for i in range(5)), *((f"wz{i}", np.uint8(100 + i)) for i in range(5))], {"epsilon": 1e-5}, 2)
+for upper in (0, 1):
+    case(f"trilu_{upper}", "Trilu", [("x", floats(2, 3, 4)), ("k", np.array(-1, np.int64))], {"upper": upper})
+case("gather_nd", "GatherND", [("x", floats(3, 4, 2)), ("i", np.array([[0, 1], [2, 3]], np.int32))], {})
+case("transpose_matmul", "TransposeMatMul", [("a", floats(2, 4, 3)), ("b", floats(2, 4, 5, seed=2))], {"transA": 1, "alpha": 0.5})
+
 
 def model_of(row):
     node = helper.make_node(row.op, [i[0] if i else "" for i in row.inputs], [f"y{i}" for i in range(row.outputs)], domain="com.microsoft", **row.attributes)
