@@ -128,6 +128,12 @@ static const castnet_field *fields(castnet *c, const InterfaceField *f, size_t n
   return ret;
 }
 
+static const char *const *sources(castnet *c) {
+  const char **ret = NEW_ARRAY(c->arena, const char *, c->pipe.iface.n_sources);
+  for (size_t i = 0; i < c->pipe.iface.n_sources; i++) ret[i] = c->pipe.iface.sources[i].ptr;
+  return ret;
+}
+
 static void describe(castnet *c, const PipelineOptions *opt) {
   const Interface *f = &c->pipe.iface;
   castnet_dim_field *dims = NEW_ARRAY(c->arena, castnet_dim_field, f->n_dims);
@@ -136,7 +142,7 @@ static void describe(castnet *c, const PipelineOptions *opt) {
   c->iface = (castnet_interface){.prefix = f->prefix.ptr, .cflags = opt->backend.target->cflags,
                                  .inputs = fields(c, f->inputs, f->n_inputs), .outputs = fields(c, f->outputs, f->n_outputs),
                                  .n_inputs = f->n_inputs, .n_outputs = f->n_outputs, .dims = dims, .n_dims = f->n_dims,
-                                 .weights_at_run_time = f->weights_at_run_time, .source = f->source.ptr, .device = f->device,
+                                 .weights_at_run_time = f->weights_at_run_time, .sources = sources(c), .n_sources = f->n_sources, .device = f->device,
                                  .big_endian = opt->backend.target->big_endian};
 }
 
@@ -196,19 +202,32 @@ const char *castnet_file_name(const castnet *c, size_t i) {
 
 const castnet_interface *castnet_get_interface(const castnet *c) { return c->compiled ? &c->iface : NULL; }
 
+static const Program *program(const castnet *c) { return c->pipe.programs[c->pipe.level]; }
+static const BackendCalls *calls(const castnet *c) { return &c->pipe.result.levels[c->pipe.level].calls; }
+
 castnet_memory castnet_get_memory(const castnet *c) {
   int64_t bytes = 0;
   if (!c->compiled) return (castnet_memory){0};
-  const Program *p = c->pipe.program;
+  const Program *p = program(c);
   (void)(p->arena_bytes && dim_is_const(p->arena_bytes, &bytes));
   return (castnet_memory){(uint64_t)bytes, p->lower_bound, p->file_order_peak};
 }
 
-size_t castnet_n_steps(const castnet *c) { return c->compiled ? c->pipe.calls.list.n : 0; }
+size_t castnet_n_levels(const castnet *c) { return c->compiled ? c->pipe.result.n_levels : 0; }
+
+castnet_level castnet_get_level(const castnet *c, size_t i) {
+  if (i >= castnet_n_levels(c)) return (castnet_level){.target = ""};
+  const BackendLevel *level = &c->pipe.result.levels[i];
+  int64_t bytes = 0;
+  (void)dim_is_const(level->workspace, &bytes);
+  return (castnet_level){level->target->name, level->target->isa_level, (uint64_t)bytes, level->weights, level->own_weights};
+}
+
+size_t castnet_n_steps(const castnet *c) { return c->compiled ? calls(c)->n : 0; }
 
 castnet_step castnet_get_step(const castnet *c, size_t i) {
   if (i >= castnet_n_steps(c)) return (castnet_step){.function = ""};
-  const BackendCall *call = &c->pipe.calls.list.data[i];
+  const BackendCall *call = &calls(c)->data[i];
   castnet_step s = {call->function.ptr, slice(call->src.node_name), slice(call->src.op_type), -1, -1};
   (void)dim_is_const(call->cost.macs, &s.macs);
   (void)dim_is_const(call->cost.bytes, &s.bytes);
@@ -217,10 +236,11 @@ castnet_step castnet_get_step(const castnet *c, size_t i) {
 
 /* ---- the plan ---- */
 static void describe_plan(castnet *c) {
-  const Program *p = c->pipe.program;
+  const Program *p = program(c);
   c->life = NEW_ARRAY(c->arena, Life, p->buffers.n);
   plan_lives(p, c->life);
   c->number = NEW_ARRAY(c->arena, uint32_t, p->buffers.n);
+  c->planned.n = 0;
   for (uint32_t i = 0; i < p->buffers.n; i++) {
     if (p->buffers.data[i].kind != BUF_ARENA || c->life[i].first == NEVER) continue;
     c->number[i] = (uint32_t)c->planned.n;
@@ -228,11 +248,17 @@ static void describe_plan(castnet *c) {
   }
 }
 
+void castnet_choose_level(castnet *c, size_t i) {
+  if (i >= castnet_n_levels(c)) return;
+  c->pipe.level = i;
+  describe_plan(c);
+}
+
 size_t castnet_n_buffers(const castnet *c) { return c->compiled ? c->planned.n : 0; }
 
 castnet_buffer castnet_get_buffer(const castnet *c, size_t i) {
   if (i >= castnet_n_buffers(c)) return (castnet_buffer){{"", 0}, -1, -1, 0, 0, -1};
-  const Program *p = c->pipe.program;
+  const Program *p = program(c);
   const uint32_t at = c->planned.data[i];
   const Buffer *b = &p->buffers.data[at];
   uint32_t root = at;
@@ -245,18 +271,18 @@ castnet_buffer castnet_get_buffer(const castnet *c, size_t i) {
   return r;
 }
 
-size_t castnet_n_plan_steps(const castnet *c) { return c->compiled ? c->pipe.program->main.steps.n : 0; }
+size_t castnet_n_plan_steps(const castnet *c) { return c->compiled ? program(c)->main.steps.n : 0; }
 
 castnet_plan_step castnet_get_plan_step(const castnet *c, size_t i) {
   if (i >= castnet_n_plan_steps(c)) return (castnet_plan_step){.kind = ""};
-  const Step *s = &c->pipe.program->main.steps.data[i];
+  const Step *s = &program(c)->main.steps.data[i];
   return (castnet_plan_step){step_names[s->kind], slice(s->src.node_name), slice(s->src.op_type)};
 }
 
 castnet_size castnet_get_size(const castnet *c) {
   if (!c->compiled) return (castnet_size){0};
   const OnnxGraph *g = c->pipe.model->graph;
-  castnet_size r = {.nodes = g->n_nodes, .weights = c->pipe.calls.weights_bytes};
+  castnet_size r = {.nodes = g->n_nodes, .weights = c->pipe.result.weights_bytes};
   for (size_t i = 0; i < g->n_initializers; i++) {
     const DType t = dtype_from_onnx(g->initializers[i].data_type);
     r.parameters += g->initializers[i].n_elements;

@@ -137,7 +137,8 @@ typedef struct castnet_interface {
   const castnet_dim_field *dims; /* none: no N_dims, no N_workspace_size */
   size_t n_dims;
   int weights_at_run_time; /* castnet_env.weights must point to N_weights.bin */
-  const char *source; /* the file of the steps: "N.c" */
+  const char *const *sources; /* [n_sources] the C files but that of the weights, the last of them with N_run: "N.c" */
+  size_t n_sources;
   const char *device; /* what pointers of inputs and outputs are to: "cuda"; "": the memory of the machine that calls */
   int big_endian;          /* the target's byte order */
 } castnet_interface;
@@ -152,6 +153,20 @@ typedef struct castnet_memory {
   uint64_t file_order_peak; /* live at most when the nodes run unfused in the file's order */
 } castnet_memory;
 castnet_memory castnet_get_memory(const castnet *c);
+
+/* Of a target that is code for several levels of machines, each of them, ascending; else the target itself. */
+typedef struct castnet_level {
+  const char *target;
+  uint32_t isa;         /* what castnet_env.isa must reach; 0: every machine */
+  uint64_t workspace;   /* bytes that the level needs by itself; 0 where sizes are not known before the call */
+  uint64_t weights;     /* bytes of constants that it reads */
+  uint64_t own_weights; /* of those that no other level reads */
+} castnet_level;
+size_t castnet_n_levels(const castnet *c);
+castnet_level castnet_get_level(const castnet *c, size_t i);
+/* Levels differ in sizes, and so in what is best in which order: what follows, and castnet_get_memory, is that of one of them, until another is
+ * chosen of the one that needs the most workspace. */
+void castnet_choose_level(castnet *c, size_t i);
 
 /* A call of N_run, of the number that castnet_env.step gets. */
 typedef struct castnet_step {

@@ -41,6 +41,33 @@ static BackendOptions backend_options(Arena *a, const PipelineOptions *opt, cons
   return b;
 }
 
+/* The program of a level, planned where more than its steps is asked for. NULL after diagnostics. */
+static Program *lower_level(Arena *a, Diags *d, const PipelineOptions *opt, Ir *ir, const Target *level) {
+  Program *p = lower_graph(a, ir, &(LowerOptions){.fuse = opt->optimise, .target = level});
+  if (p && opt->threads) program_share(p, level, opt->threads_all);
+  if (!p || dumps(opt, "program")) return p;
+  return plan_program(p, d, &(PlanOptions){.reuse = !opt->no_reuse, .own_outputs = opt->backend.outputs == OUTPUTS_WORKSPACE}) ? p : NULL;
+}
+
+static bool needs_more(const Program *p, const Program *than) {
+  int64_t x, y;
+  return !dim_is_const(p->arena_bytes, &x) || !dim_is_const(than->arena_bytes, &y) || x >= y;
+}
+
+/* All of them before the backend sees one: they may bring dimensions, which are of the graph. */
+static bool lower_levels(Arena *a, Diags *d, const PipelineOptions *opt, Pipeline *ret) {
+  const Target *t = opt->backend.target;
+  for (size_t i = 0; i < t->n_levels || i == 0; i++) {
+    Program *p = ret->programs[i] = lower_level(a, d, opt, ret->ir, t->n_levels ? t->levels[i] : t);
+    if (!p) return false;
+    if (i == 0 || needs_more(p, ret->programs[ret->level])) ret->level = i;
+    if (!dumps(opt, "program") && !dumps(opt, "plan")) continue;
+    if (t->n_levels) sb_printf(opt->dump, "# %s\n", t->levels[i]->name);
+    program_print(opt->dump, p);
+  }
+  return true;
+}
+
 bool pipeline_run(Arena *a, Diags *d, const PipelineOptions *opt, Pipeline *ret) {
   *ret = (Pipeline){0};
 
@@ -56,17 +83,14 @@ bool pipeline_run(Arena *a, Diags *d, const PipelineOptions *opt, Pipeline *ret)
   if (!passes_run(ir, (PassOptions){.optimise = opt->optimise, .kernels = kernels, .float_qdq = opt->float_qdq})) return false;
   if (dumps(opt, "passes")) return ir_print(opt->dump, ir), true;
 
-  Program *p = ret->program = lower_graph(a, ir, &(LowerOptions){.fuse = opt->optimise, .target = opt->backend.target});
-  if (!p) return false;
-  if (opt->threads) program_share(p, opt->backend.target, opt->threads_all);
-  if (dumps(opt, "program")) return program_print(opt->dump, p), true;
-
-  if (!plan_program(p, d, &(PlanOptions){.reuse = !opt->no_reuse, .own_outputs = opt->backend.outputs == OUTPUTS_WORKSPACE})) return false;
-  if (dumps(opt, "plan")) return program_print(opt->dump, p), true;
+  if (!lower_levels(a, d, opt, ret)) return false;
+  if (dumps(opt, "program") || dumps(opt, "plan")) return true;
 
   BackendOptions *b = NEW(a, BackendOptions); /* the writers of large files need it until they are written */
   *b = backend_options(a, opt, m);
-  return backend_interface(a, d, p, b, &ret->iface) && backend_print(a, d, p, b, &ret->files, &ret->calls);
+  const Program *programs[TARGET_MAX_LEVELS];
+  memcpy(programs, ret->programs, sizeof programs);
+  return backend_interface(a, d, programs, b, &ret->iface) && backend_print(a, d, programs, b, &ret->files, &ret->result);
 }
 
 Program *pipeline_reference(Arena *a, Diags *d, const PipelineOptions *opt, const OnnxModel **ret_model) {

@@ -28,10 +28,11 @@ typedef struct PipelineOptions {
 typedef struct Pipeline {
   const OnnxModel *model;
   Ir *ir;
-  Program *program;
+  Program *programs[TARGET_MAX_LEVELS]; /* one for each level of the target; one where it has none */
+  size_t level;                         /* of programs: the one that needs the most workspace */
   Interface iface;
   FileSet files;
-  BackendCalls calls;
+  BackendResult result;
 } Pipeline;
 
 /* False after diagnostics. With dump_stage everything behind that stage stays NULL. */

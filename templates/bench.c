@@ -192,8 +192,8 @@ static void serve(void) {
 int main(int argc, char **argv) {
   if (argc < 4) die("usage: program INPUTS WEIGHTS|- COMMAND...");
   model = call_open(0, argv[1]);
-  env = env_new(strcmp(argv[2], "-") == 0 ? NULL : argv[2]);
-  env.isa = model.m->detect(); /* once, as a caller should: CPUID is slow in virtual machines */
+  env = env_new(model.m, strcmp(argv[2], "-") == 0 ? NULL : argv[2]);
+  if (env.isa == 0) env.isa = model.m->detect(); /* once, as a caller should: CPUID is slow in virtual machines */
   const int status = call_model(&model, &env);
   if (status != CASTNET_OK || model.fault != FAULT_NONE) {
     (void)fprintf(stderr, "error: the call returned %d, fault %d\n", status, model.fault);

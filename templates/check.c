@@ -66,7 +66,7 @@ int main(int argc, char **argv) {
   if (argc != 4 && argc != 5) die("usage: program MODEL-NUMBER INPUTS OUTPUTS [WEIGHTS]");
   struct call c = call_open((size_t)strtoul(argv[1], NULL, 10), argv[2]);
   const struct check_model *m = c.m;
-  const castnet_env env = env_new(argc == 5 ? argv[4] : NULL);
+  const castnet_env env = env_new(m, argc == 5 ? argv[4] : NULL);
 
   const int status = call_model(&c, &env);
 

@@ -337,7 +337,7 @@ static struct call call_open(size_t which, const char *inputs) {
 }
 
 /* weights: N_weights.bin, or NULL */
-static castnet_env env_new(const char *weights) {
+static castnet_env env_new(const struct check_model *m, const char *weights) {
   castnet_env env;
   memset(&env, 0, sizeof env);
   env.size = sizeof env;
@@ -345,6 +345,12 @@ static castnet_env env_new(const char *weights) {
   env.parallel_for = castnet_pool_run;
   env.parallel_user = castnet_pool_new(CHECK_THREADS);
   if (!env.parallel_user) die("threads cannot be made");
+#endif
+#ifdef CHECK_ISA
+  env.isa = m->detect();
+  if (env.isa > CHECK_ISA) env.isa = CHECK_ISA;
+#else
+  (void)m;
 #endif
   if (weights) env.weights = read_file(weights, &env.weights_size);
   return env;

@@ -80,6 +80,14 @@ def cross_models(target, names):
     return f"{{python}} tests/models/run.py --castnet {{plain}} {on_machine(target)} --run-timeout 900 {filters}"
 
 
+def at_level(isa, options):
+    return f"{{python}} tests/conformance/run.py --castnet {{plain}} --cases {{cases}} --target x86-64 --isa {isa} {options}"
+
+
+def level_models(isa, names):
+    return f"{{python}} tests/models/run.py --castnet {{plain}} --target x86-64 --isa {isa} " + " ".join(f"--filter {name}" for name in names)
+
+
 def hostile(binary, *options):
     return " ".join([f"{{python}} tests/hostile/run.py --castnet {{{binary}}} --corpus {{corpus}}", *options])
 
@@ -159,6 +167,11 @@ STAGES = [
           ["{python} tests/threads/run.py --castnet {plain} --cases {cases} --models={models}"],
           ["{python} tests/threads/run.py --castnet {plain} --cases {cases} --models={models}",
            "{python} tests/threads/run.py --castnet {plain} --cases {cases} --models={models} --target x86-64-v3"]),
+    Stage("levels", "target x86-64: every level that this machine has, picked by castnet_env.isa",
+          [at_level(1, "--every 67"), at_level(3, "--every 67 --offset 20 --cc clang"), at_level(5, "--every 67 --offset 40"),
+           *(level_models(isa, CROSS_MODELS[1:6]) for isa in (1, 3, 5)),
+           "{python} tests/contract/run.py --castnet {plain} --cases {cases} --target x86-64 --filter *conv* --filter *lstm* --filter *loop* --every 24"],
+          [at_level(isa, f"--cc {cc}") for isa in (1, 3, 4, 5) for cc in ("gcc", "clang")] + [level_models(isa, CROSS_MODELS) for isa in (1, 3, 4, 5)]),
     Stage("weights", "the forms of weights: placement, replacement at run time, 100 MB in seconds",
           ["{python} tests/weights/run.py --castnet {plain}"]),
     Stage("firmware", "a microcontroller without an operating system, played by qemu: results, symbols, stack",

@@ -33,15 +33,32 @@ typedef struct BackendCall {
   DiagPlace src; /* the ONNX node */
   StepCost cost;
 } BackendCall;
-typedef struct BackendCalls { VEC(BackendCall) list; size_t weights_bytes; } BackendCalls;
 
-/* Fills ret with N.h, N.c (or what the language calls it) and the weights' files, ret_calls with its calls in the
- * order of their numbers. False after a diagnostic. */
-bool backend_print(Arena *a, Diags *d, const Program *p, const BackendOptions *opt, FileSet *ret, BackendCalls *ret_calls);
+typedef VEC(BackendCall) BackendCalls;
+
+/* One of the levels that a call picks from; a target without levels is the only one. */
+typedef struct BackendLevel {
+  const Target *target;
+  const Dim *workspace;        /* bytes that it needs by itself */
+  size_t weights, own_weights; /* bytes of the constants that it reads; of those that no other level reads */
+  BackendCalls calls;
+} BackendLevel;
+
+/* What came of a program besides the files. */
+typedef struct BackendResult {
+  size_t weights_bytes;
+  BackendLevel *levels; /* [n_levels] */
+  size_t n_levels;
+} BackendResult;
+
+/* Fills ret with N.h, N.c (or what the language calls it) and the weights' files, ret_result with its calls in the
+ * order of their numbers among others. programs: one for each level of the target (one where it has none), all of one Ir. False after a
+ * diagnostic. */
+bool backend_print(Arena *a, Diags *d, const Program *const *programs, const BackendOptions *opt, FileSet *ret, BackendResult *ret_result);
 
 /* The names of the files that a compile writes, in a fixed order, N.h last: known before the model is read.
  * Returns their number. */
-enum { BACKEND_MAX_FILES = 4 };
+enum { BACKEND_MAX_FILES = 4 + TARGET_MAX_LEVELS };
 size_t backend_file_names(Arena *a, Str name, const Target *t, WeightsMode weights, Str ret[BACKEND_MAX_FILES]);
 /* The C identifier that `name` becomes. */
 Str backend_c_name(Arena *a, Str name);

@@ -35,7 +35,7 @@ static void cuda_item(StrBuf *b, const BundleChunk *item) {
 static void cuda_header(const Frame *f, StrBuf *b) {
   int n = (int)f->name.len;
   const char *s = f->name.ptr;
-  sb_printf(b, "\n/* Bytes of the weights in device memory; 0: none. */\n#define %.*s_WEIGHTS_SIZE %zu\n\n", n, s, f->weights.n ? f->weights_size : 0);
+  sb_printf(b, "\n/* Bytes of the weights in device memory; 0: none. */\n#define %.*s_WEIGHTS_SIZE %zu\n\n", n, s, f->common->weights.n ? f->common->weights_size : 0);
   sb_printf(b, "/* Copies the weights to device memory of that size, aligned to 64 bytes, in env->stream; once, for any number of calls, for\n"
                " * which env->weights is that memory, and env->weights_size its size. */\n");
   sb_printf(b, "int %.*s_init(void *weights, size_t size, const castnet_env *env);\n\n", n, s);
@@ -47,14 +47,14 @@ static void cuda_header(const Frame *f, StrBuf *b) {
 }
 
 static void cuda_weights(Frame *f, StrBuf *b) {
-  if (f->weights.n == 0) return;
+  if (f->common->weights.n == 0) return;
   sb_puts(b, "extern \"C\" {\n");
   language_c_declare_weights(f, b);
   sb_puts(b, "}\n");
 }
 
 static void print_init(const Frame *f, StrBuf *b) {
-  if (f->weights.n == 0) {
+  if (f->common->weights.n == 0) {
     sb_puts(b, "  (void)weights;\n  (void)size;\n  (void)env;\n  return CASTNET_OK;\n");
     return;
   }
@@ -63,7 +63,7 @@ static void print_init(const Frame *f, StrBuf *b) {
   sb_puts(b, "  return cn_cuda_upload(weights, size, ");
   if (f->opt->weights == WEIGHTS_BIN) sb_puts(b, "e.weights");
   else sb_printf(b, "%.*s_WEIGHTS", STR_ARG(f->name));
-  sb_printf(b, ", %zu, e.stream);\n", f->weights_size);
+  sb_printf(b, ", %zu, e.stream);\n", f->common->weights_size);
 }
 
 static void cuda_functions(const Frame *f, StrBuf *b) {
@@ -75,7 +75,7 @@ static void cuda_functions(const Frame *f, StrBuf *b) {
 }
 
 static void cuda_run_head(const Frame *f, StrBuf *b) {
-  if (f->weights.n == 0) return;
+  if (f->common->weights.n == 0) return;
   sb_printf(b, "  const int error = cn_cuda_check_weights(e.weights, e.weights_size, %.*s_WEIGHTS_SIZE);\n", STR_ARG(f->name));
   sb_puts(b, "  if (error != CASTNET_OK) return error;\n");
 }

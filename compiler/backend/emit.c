@@ -230,16 +230,17 @@ static void indent(EmitCtx *c) {
 }
 
 void emit_call(EmitCtx *c, const Step *s, Str name, bool may_fail, Str args) {
-  vec_push(c->arena, c->made.list, ((BackendCall){name, s->src, step_cost(c->program, s)}));
+  vec_push(c->arena, c->made, ((BackendCall){name, s->src, step_cost(c->program, s)}));
   if (s->src.has_node) {
     indent(c);
+    const bool named = s->src.node_name.len > 0;
     sb_puts(&c->calls, "/* ");
-    names_comment(&c->calls, s->src.node_name, 80);
-    sb_puts(&c->calls, " (");
+    if (named) names_comment(&c->calls, s->src.node_name, 80);
+    sb_puts(&c->calls, named ? " (" : "");
     StrBuf op = sb_new(c->arena);
     names_comment(&op, s->src.op_type, 80);
     sb_put(&c->calls, op.data + 1, op.len - 2);
-    sb_puts(&c->calls, ") */\n");
+    sb_puts(&c->calls, named ? ") */\n" : " */\n");
   }
   indent(c);
   StrBuf call = sb_new(c->arena);

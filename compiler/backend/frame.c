@@ -87,9 +87,6 @@ static void place_outputs(Frame *f) {
   const Program *p = f->program;
   f->arena_bytes = p->arena_bytes ? p->arena_bytes : p->dims->zero;
   f->placed = NEW_ARRAY(f->arena, const Dim *, p->buffers.n);
-  f->align = WEIGHTS_ALIGN;
-  for (size_t i = 0; i < p->buffers.n; i++)
-    if (p->buffers.data[i].kind == BUF_ARENA && p->buffers.data[i].align > f->align) f->align = p->buffers.data[i].align;
   for (size_t i = 0; i < f->n_out; i++) {
     uint32_t b = f->out[i].buffer;
     if (!f->out[i].owned || b == NO_BUFFER || p->buffers.data[b].kind != BUF_OUTPUT || p->buffers.data[b].offset) continue;
@@ -126,12 +123,43 @@ static bool check_program(const Frame *f) {
   return f->diags->list.n == before;
 }
 
-bool frame_init(Frame *f, Arena *a, Diags *d, const Program *p, const BackendOptions *opt) {
-  *f = (Frame){.arena = a, .diags = d, .program = p, .opt = opt, .lang = language_of(opt->target), .name = backend_c_name(a, opt->name), .exact = p->regions.n == 0 && !p->makes_strings,
-               .weights_end = WEIGHTS_HEADER, .weights_size = WEIGHTS_HEADER, .weights_by_hash = map_new(a), .offsets = map_new(a)};
+static bool frame_init(Frame *f) {
   init_inputs(f);
   init_outputs(f);
   init_dims(f);
   place_outputs(f);
   return check_program(f);
+}
+
+static Frame *frame_new(Arena *a, Diags *d, Common *common, const Program *p, const Target *level) {
+  Frame *f = NEW(a, Frame);
+  BackendOptions *opt = arena_dup(a, common->opt, sizeof *opt);
+  opt->target = level;
+  *f = (Frame){.arena = a, .diags = d, .program = p, .opt = opt, .common = common, .level = common->n_frames, .lang = language_of(level),
+               .name = backend_c_name(a, opt->name), .offsets = map_new(a)};
+  return f;
+}
+
+/* What a caller has to give is enough for whichever level runs. */
+static void share_workspace(Common *c, const Frame *f) {
+  const Program *p = f->program;
+  c->need = c->need ? dim_max(p->dims, c->need, f->arena_bytes) : f->arena_bytes;
+  c->exact = c->exact && p->regions.n == 0 && !p->makes_strings;
+  for (size_t i = 0; i < p->buffers.n; i++)
+    if (p->buffers.data[i].kind == BUF_ARENA && p->buffers.data[i].align > c->align) c->align = p->buffers.data[i].align;
+}
+
+Common *frames_new(Arena *a, Diags *d, const Program *const *programs, const BackendOptions *opt) {
+  const Target *const *levels = opt->target->n_levels ? opt->target->levels : &opt->target;
+  const size_t n = opt->target->n_levels ? opt->target->n_levels : 1;
+  Common *c = NEW(a, Common);
+  *c = (Common){.opt = opt, .frames = NEW_ARRAY(a, Frame *, n), .align = WEIGHTS_ALIGN, .exact = true, .weights_end = WEIGHTS_HEADER,
+                .weights_size = WEIGHTS_HEADER, .weights_by_key = map_new(a)};
+  for (; c->n_frames < n; c->n_frames++) {
+    Frame *f = frame_new(a, d, c, programs[c->n_frames], levels[c->n_frames]);
+    if (!frame_init(f)) return NULL;
+    c->frames[c->n_frames] = f;
+    share_workspace(c, f);
+  }
+  return c;
 }

@@ -18,8 +18,9 @@ typedef struct IoField {
 
 /* A constant in the blob, in order of first use. */
 typedef struct WeightsPart {
-  uint32_t buffer;
+  const Tensor *data;
   size_t offset, size; /* bytes, from the blob's start */
+  uint32_t levels;     /* a bit for each level that reads it */
 } WeightsPart;
 enum { WEIGHTS_ALIGN = 64, WEIGHTS_SMALL_ALIGN = 16, WEIGHTS_HEADER = 64, WEIGHTS_WORDS_MAX = 4 * 1024 * 1024 };
 
@@ -28,11 +29,30 @@ typedef struct OffsetDim {
   size_t placed_after; /* as in Buffer */
 } OffsetDim;
 
+/* What is one for all levels of a target; a target without levels is its own only one. */
+typedef struct Common {
+  const BackendOptions *opt;
+  struct Frame **frames;  /* [n_frames] of the levels, ascending */
+  size_t n_frames;
+  const Dim *need;        /* bytes of workspace that are enough for every level */
+  size_t align;           /* of the workspace */
+  bool exact;             /* the size needed is known before the call */
+  VEC(WeightsPart *) weights;
+  Map weights_by_key;     /* XXH128 of the content, or the tensor's address -> WeightsPart */
+  size_t weights_end;     /* behind the last part */
+  size_t weights_size;    /* the header included, a multiple of WEIGHTS_ALIGN */
+  Hash128 code_hash;      /* of the code without weights, names of runs and comments on top: what weights must fit */
+  Hash128 content_hash;   /* of the weights */
+  uint64_t set_id;
+} Common;
+
 typedef struct Frame {
   Arena *arena;
   Diags *diags;
   const Program *program;
-  const BackendOptions *opt;
+  const BackendOptions *opt;     /* with the level as the target */
+  Common *common;
+  size_t level;                  /* of common->frames */
   const struct Language *lang; /* backend/language.h */
   Str name;
   IoField *in, *out;
@@ -46,29 +66,21 @@ typedef struct Frame {
   const int64_t *decided; /* [symbols] program_decided */
   Map offsets;            /* an offset that is not constant, and when it is known -> Str *, the local of N_run that holds it */
   VEC(OffsetDim) offset_dims; /* the same offsets in order */
-  size_t align;           /* of the workspace */
-  bool exact;             /* the size needed is known before the call */
-  VEC(WeightsPart *) weights;
-  Map weights_by_hash;    /* XXH128 of the content -> WeightsPart */
-  size_t weights_end;     /* behind the last part */
-  size_t weights_size;    /* the header included, a multiple of WEIGHTS_ALIGN */
   VEC(uint32_t) strings;  /* constant buffers of strings, as they are used */
-  Hash128 code_hash;      /* of the code without weights, names of runs and comments on top: what weights must fit */
-  Hash128 content_hash;   /* of the weights */
-  uint64_t set_id;
 } Frame;
 
-/* frame.c: everything but weights, strings and hashes. False after diagnostics. */
-bool frame_init(Frame *f, Arena *a, Diags *d, const Program *p, const BackendOptions *opt);
+/* frame.c: everything but weights, strings and hashes. programs: one for each level, of one Ir. NULL after diagnostics. */
+Common *frames_new(Arena *a, Diags *d, const Program *const *programs, const BackendOptions *opt);
+static inline bool frame_is_level(const Frame *f) { return f->common->opt->target->n_levels > 0; } /* one of several */
 bool frame_needs_data(const Type *t); /* its size is known only when data has been seen */
 static inline bool frame_weights_in_c(const Frame *f) {
-  return f->opt->weights == WEIGHTS_C || (f->opt->weights == WEIGHTS_AUTO && f->weights_size <= WEIGHTS_WORDS_MAX);
+  return f->opt->weights == WEIGHTS_C || (f->opt->weights == WEIGHTS_AUTO && f->common->weights_size <= WEIGHTS_WORDS_MAX);
 }
 static inline bool frame_weights_asm(const Frame *f) {
   return f->opt->weights == WEIGHTS_ASM || (f->opt->weights == WEIGHTS_AUTO && !frame_weights_in_c(f));
 }
 /* Whether the code checks at run time that the weights are its own. */
-static inline bool frame_weights_checked(const Frame *f) { return f->weights.n > 0 && !frame_weights_in_c(f); }
+static inline bool frame_weights_checked(const Frame *f) { return f->common->weights.n > 0 && !frame_weights_in_c(f); }
 
 /* emit.c */
 EmitCtx *emit_new(Frame *f);

@@ -7,22 +7,22 @@ enum { WORKSPACE_BOUND_MAX = 1 << 30 }; /* beyond it the symbols are unbounded i
 
 /* The greatest size that the symbols' ranges allow, or false. */
 static bool workspace_bound(const Frame *f, int64_t *ret) {
-  if (dim_is_const(f->arena_bytes, ret)) return true;
-  *ret = f->arena_bytes->hi;
-  return f->arena_bytes->hi < WORKSPACE_BOUND_MAX;
+  if (dim_is_const(f->common->need, ret)) return true;
+  *ret = f->common->need->hi;
+  return f->common->need->hi < WORKSPACE_BOUND_MAX;
 }
 
 static void print_workspace(Frame *f, StrBuf *b) {
   int64_t bound;
   if (workspace_bound(f, &bound)) {
-    if (!f->exact) sb_puts(b, "/* Bytes of workspace that a call starts with; then data decide how much more it needs, which ws_needed tells. */\n");
-    else sb_puts(b, dim_is_const(f->arena_bytes, NULL) ? "/* Bytes of workspace that a call needs (1 stands for none). */\n"
+    if (!f->common->exact) sb_puts(b, "/* Bytes of workspace that a call starts with; then data decide how much more it needs, which ws_needed tells. */\n");
+    else sb_puts(b, dim_is_const(f->common->need, NULL) ? "/* Bytes of workspace that a call needs (1 stands for none). */\n"
                                                   : "/* Bytes of workspace that are enough for all dimensions allowed. */\n");
     sb_printf(b, "#define %.*s_WORKSPACE_SIZE %" PRId64 "\n", STR_ARG(f->name), bound < 1 ? 1 : bound);
   }
-  sb_printf(b, "/* Alignment of the workspace, in bytes. */\n#define %.*s_WORKSPACE_ALIGN %zu\n", STR_ARG(f->name), f->align);
+  sb_printf(b, "/* Alignment of the workspace, in bytes. */\n#define %.*s_WORKSPACE_ALIGN %zu\n", STR_ARG(f->name), f->common->align);
   sb_puts(b, "/* 1: the size needed is known before the call; 0: data decide, and ws_needed tells. */\n");
-  sb_printf(b, "#define %.*s_WORKSPACE_EXACT %d\n\n", STR_ARG(f->name), f->exact ? 1 : 0);
+  sb_printf(b, "#define %.*s_WORKSPACE_EXACT %d\n\n", STR_ARG(f->name), f->common->exact ? 1 : 0);
 }
 
 static void print_dims(Frame *f, StrBuf *b) {

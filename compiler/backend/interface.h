@@ -24,12 +24,13 @@ typedef struct Interface {
   InterfaceDim *dims;
   size_t n_dims;
   bool weights_at_run_time;
-  Str source;         /* NUL-terminated name of the file of the steps */
+  Str *sources;       /* [n_sources] the C files but that of the weights, NUL-terminated; the last is the one of N_run */
+  size_t n_sources;
   const char *device; /* backend/language.h */
   const Dim *workspace;
 } Interface;
 
 /* False after a diagnostic. */
-bool backend_interface(Arena *a, Diags *d, const Program *p, const BackendOptions *opt, Interface *ret);
+bool backend_interface(Arena *a, Diags *d, const Program *const *programs, const BackendOptions *opt, Interface *ret);
 
 #endif

@@ -17,7 +17,7 @@ void language_c_check_weights(const Frame *f, StrBuf *b) {
   const char *name = f->name.ptr;
   if (f->opt->weights == WEIGHTS_BIN)
     sb_printf(b, "  const int error = cn_weights_check(e.weights, e.weights_size, %zu, %.*s_CODE_HIGH, %.*s_CODE_LOW);\n",
-              f->weights_size, n, name, n, name);
+              f->common->weights_size, n, name, n, name);
   else
     sb_printf(b, "  const int error = cn_weights_check_set(%.*s_WEIGHTS, %.*s_SET);\n", n, name, n, name);
   sb_puts(b, "  if (error != CASTNET_OK) return error;\n");
@@ -28,26 +28,26 @@ void language_c_weights_entry(const Frame *f, StrBuf *b) {
   int n = (int)f->name.len;
   const char *s = f->name.ptr;
   sb_printf(b, "int %.*s_check_weights(const void *weights, size_t size) {\n", n, s);
-  sb_printf(b, "  return cn_weights_check(weights, size, %zu, %.*s_CODE_HIGH, %.*s_CODE_LOW);\n}\n\n", f->weights_size, n, s, n, s);
+  sb_printf(b, "  return cn_weights_check(weights, size, %zu, %.*s_CODE_HIGH, %.*s_CODE_LOW);\n}\n\n", f->common->weights_size, n, s, n, s);
 }
 
 /* As macros, so that nothing else in N.c changes with their values. */
 void language_c_declare_weights(Frame *f, StrBuf *b) {
   int n = (int)f->name.len;
   const char *s = f->name.ptr;
-  if (f->weights.n == 0 && f->opt->weights != WEIGHTS_BIN) return;
+  if (f->common->weights.n == 0 && f->opt->weights != WEIGHTS_BIN) return;
   if (f->opt->weights == WEIGHTS_BIN) {
-    sb_printf(b, "#define %.*s_CODE_HIGH UINT64_C(0x%016" PRIx64 ")\n", n, s, f->code_hash.hi);
-    sb_printf(b, "#define %.*s_CODE_LOW UINT64_C(0x%016" PRIx64 ")\n", n, s, f->code_hash.lo);
+    sb_printf(b, "#define %.*s_CODE_HIGH UINT64_C(0x%016" PRIx64 ")\n", n, s, f->common->code_hash.hi);
+    sb_printf(b, "#define %.*s_CODE_LOW UINT64_C(0x%016" PRIx64 ")\n", n, s, f->common->code_hash.lo);
   } else if (!frame_weights_asm(f)) {
     sb_str(b, weights_union(f));
-    sb_printf(b, "extern const union %.*s_weights %.*s_weights_%016" PRIx64 ";\n", n, s, n, s, f->set_id);
-    sb_printf(b, "#define %.*s_WEIGHTS %.*s_weights_%016" PRIx64 ".u8\n", n, s, n, s, f->set_id);
-    if (frame_weights_checked(f)) sb_printf(b, "#define %.*s_SET UINT64_C(0x%016" PRIx64 ")\n", n, s, f->set_id);
+    sb_printf(b, "extern const union %.*s_weights %.*s_weights_%016" PRIx64 ";\n", n, s, n, s, f->common->set_id);
+    sb_printf(b, "#define %.*s_WEIGHTS %.*s_weights_%016" PRIx64 ".u8\n", n, s, n, s, f->common->set_id);
+    if (frame_weights_checked(f)) sb_printf(b, "#define %.*s_SET UINT64_C(0x%016" PRIx64 ")\n", n, s, f->common->set_id);
   } else {
-    sb_printf(b, "extern const unsigned char %.*s_weights_%016" PRIx64 "[];\n", n, s, f->set_id);
-    sb_printf(b, "#define %.*s_WEIGHTS %.*s_weights_%016" PRIx64 "\n", n, s, n, s, f->set_id);
-    sb_printf(b, "#define %.*s_SET UINT64_C(0x%016" PRIx64 ")\n", n, s, f->set_id);
+    sb_printf(b, "extern const unsigned char %.*s_weights_%016" PRIx64 "[];\n", n, s, f->common->set_id);
+    sb_printf(b, "#define %.*s_WEIGHTS %.*s_weights_%016" PRIx64 "\n", n, s, n, s, f->common->set_id);
+    sb_printf(b, "#define %.*s_SET UINT64_C(0x%016" PRIx64 ")\n", n, s, f->common->set_id);
   }
 }
 

@@ -50,26 +50,30 @@ static void add_size_once(Sizes *s, const Dim *d, unsigned bytes) {
   add_size(s, d, bytes);
 }
 
+static void add_program_sizes(Sizes *s, const Program *p) {
+  for (size_t i = 0; i < p->buffers.n; i++) {
+    const unsigned bits = dtype_rows[p->buffers.data[i].dtype].bits;
+    add_size_once(s, p->buffers.data[i].n, bits < 8 ? 1 : bits / 8);
+  }
+  for (size_t i = 0; i < p->tensors.n; i++)
+    for (uint32_t k = 0; k < p->tensors.data[i].rank; k++) {
+      const Dim *d = p->tensors.data[i].dims[k];
+      if (d->kind != DIM_SYMBOL) add_size_once(s, d, 1);
+    }
+}
+
 /* Everything that N_run or a step computes of the dimensions is computed here once in checked arithmetic: element counts times
  * their size, dimensions; equalities that could not be proved; last the workspace. */
 static Sizes collect_sizes(Frame *f) {
   const Program *p = f->program;
   Sizes s = {.f = f, .seen = map_new(f->arena)};
-  for (size_t i = 0; i < p->buffers.n; i++) {
-    const unsigned bits = dtype_rows[p->buffers.data[i].dtype].bits;
-    add_size_once(&s, p->buffers.data[i].n, bits < 8 ? 1 : bits / 8);
-  }
-  for (size_t i = 0; i < p->tensors.n; i++)
-    for (uint32_t k = 0; k < p->tensors.data[i].rank; k++) {
-      const Dim *d = p->tensors.data[i].dims[k];
-      if (d->kind != DIM_SYMBOL) add_size_once(&s, d, 1);
-    }
+  for (size_t i = 0; i < f->common->n_frames; i++) add_program_sizes(&s, f->common->frames[i]->program);
   for (size_t i = 0; i < p->ir->n_checks; i++) {
     if (p->ir->checks[i].graph != p->ir->main || dim_has_data(p->ir->checks[i].a) || dim_has_data(p->ir->checks[i].b)) continue;
     add_size(&s, p->ir->checks[i].a, 0);
     add_size(&s, p->ir->checks[i].b, 0);
   }
-  add_size(&s, f->arena_bytes, 1);
+  add_size(&s, f->common->need, 1);
   return s;
 }
 
@@ -230,7 +234,7 @@ static void print_room_checks(Frame *f, StrBuf *b) {
 /* Also says CASTNET_ERR_DIM: a size that cannot be told. */
 static void print_need(Frame *f, StrBuf *b) {
   int64_t bytes = 0;
-  if (dim_is_const(f->arena_bytes, &bytes) && !f->has_dims) {
+  if (dim_is_const(f->common->need, &bytes) && !f->has_dims) {
     sb_printf(b, "  out->ws_needed = %" PRId64 ";\n", bytes);
     return;
   }
@@ -239,8 +243,8 @@ static void print_need(Frame *f, StrBuf *b) {
 }
 
 static void print_workspace_checks(Frame *f, StrBuf *b) {
-  if (dim_is(f->arena_bytes, 0) && f->exact) return;
-  if (!dim_is(f->arena_bytes, 0)) sb_puts(b, "  if (ws_size < out->ws_needed) return CASTNET_ERR_WORKSPACE;\n");
+  if (dim_is(f->common->need, 0) && f->common->exact) return;
+  if (!dim_is(f->common->need, 0)) sb_puts(b, "  if (ws_size < out->ws_needed) return CASTNET_ERR_WORKSPACE;\n");
   sb_printf(b, "  if (!cn_aligned(ws, %.*s_WORKSPACE_ALIGN)) return CASTNET_ERR_ALIGN;\n", STR_ARG(f->name));
 }
 
@@ -271,7 +275,7 @@ static void print_places(Frame *f, const Wanted *want, StrBuf *b) {
     sb_puts(b, "  unsigned char *const m = (unsigned char *)ws");
     if (f->lang->head) sb_printf(b, " + %zu", f->lang->head);
     sb_puts(b, ";\n");
-  } else if (dim_is(f->arena_bytes, 0) && f->exact) {
+  } else if (dim_is(f->common->need, 0) && f->common->exact) {
     sb_puts(b, "  (void)ws;\n  (void)ws_size;\n");
   }
   if (is_wanted(want, "w")) f->lang->run_weights(f, b);

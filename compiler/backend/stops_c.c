@@ -58,8 +58,8 @@ void stops_symbols(Frame *f, const EmitCtx *c, bool *has) {
   }
 }
 
-/* In a block the need of an earlier iteration may have been the larger. */
-static void print_need(StrBuf *b, const Dim *need, const DimNames *names, const EmitStop *at, bool strings) {
+/* In a block the need of an earlier iteration may have been the larger; before it, that of another level to begin with. */
+static void print_need(const Frame *f, StrBuf *b, const Dim *need, const DimNames *names, const EmitStop *at) {
   const int n = (int)at->indent + 2;
   if (need) {
     sb_printf(b, "%*sconst int64_t more = cn_dim_bytes(", n, "");
@@ -68,15 +68,19 @@ static void print_need(StrBuf *b, const Dim *need, const DimNames *names, const 
   }
   sb_printf(b, "%*sif (bad) return CASTNET_ERR_DIM;\n", n, "");
   if (!need) return;
-  if (strings) {
+  if (f->program->makes_strings) {
     sb_printf(b, "%*sif (cn_text_tensors(&text, (size_t)more) != CASTNET_OK) return CASTNET_ERR_WORKSPACE;\n", n, "");
     return;
   }
-  if (at->indent == 2) {
+  if (at->indent == 2 && !frame_is_level(f)) {
     sb_printf(b, "%*sout->ws_needed = (size_t)more;\n%*sif (ws_size < out->ws_needed) return CASTNET_ERR_WORKSPACE;\n", n, "", n, "");
     return;
   }
   sb_printf(b, "%*sif (out->ws_needed < (size_t)more) out->ws_needed = (size_t)more;\n", n, "");
+  if (at->indent == 2) {
+    sb_printf(b, "%*sif (ws_size < out->ws_needed) return CASTNET_ERR_WORKSPACE;\n", n, "");
+    return;
+  }
   sb_printf(b, "%*sif (ws_size < out->ws_needed) {\n%*sout->ws_needed += out->ws_needed / 2; /* for what the next ones ask */\n", n, "", n + 2, "");
   sb_printf(b, "%*sreturn CASTNET_ERR_WORKSPACE;\n%*s}\n", n + 2, "", n, "");
 }
@@ -102,7 +106,7 @@ void stops_print(Frame *f, const Map *words, const EmitStop *stop, StrBuf *b) {
     dimc_print_checked(b, s.dims.data[i], &names);
     sb_printf(b, ", %u, &bad);\n", s.bytes.data[i]);
   }
-  print_need(b, need, &names, stop, f->program->makes_strings);
+  print_need(f, b, need, &names, stop);
   for (size_t i = 0; i < locals.n; i++) {
     sb_printf(b, "%*s%.*s = ", n, "", STR_ARG(locals.data[i]));
     dimc_print(b, s.dims.data[n_checks + i], &names, false);

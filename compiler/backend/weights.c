@@ -15,39 +15,44 @@ static size_t part_align(const Buffer *b) {
 }
 
 /* What a byte order reverses. */
-static size_t number_bytes(const Frame *f, uint32_t buffer) {
-  const DTypeRow *t = &dtype_rows[f->program->buffers.data[buffer].data->dtype];
+static size_t number_bytes(const Tensor *data) {
+  const DTypeRow *t = &dtype_rows[data->dtype];
   return t->bits / (t->kind == KIND_C ? 16 : 8);
 }
 
-/* Equal content is stored once: equal in either byte order. */
-static const WeightsPart *find_equal(Frame *f, uint32_t buffer, Str *ret_key) {
-  const Buffer *b = &f->program->buffers.data[buffer];
-  Hash128 h = hash128(b->data->bytes, b->data->n_bytes);
+/* Equal content is stored once: equal in either byte order. Weights that will be replaced may differ one day: of them only what several
+ * levels read as it is in the model is. */
+static WeightsPart *find_equal(Frame *f, const Tensor *data, Str *ret_key) {
+  if (f->opt->weights == WEIGHTS_BIN) {
+    *ret_key = arena_str(f->arena, (Str){(const char *)&data, sizeof data});
+    return map_get(&f->common->weights_by_key, *ret_key);
+  }
+  const Hash128 h = hash128(data->bytes, data->n_bytes);
   *ret_key = arena_str(f->arena, (Str){(const char *)&h, sizeof h});
-  const WeightsPart *p = map_get(&f->weights_by_hash, *ret_key);
-  if (!p || p->size != b->data->n_bytes || number_bytes(f, p->buffer) != number_bytes(f, buffer)) return NULL;
-  return memcmp(f->program->buffers.data[p->buffer].data->bytes, b->data->bytes, p->size) == 0 ? p : NULL;
+  WeightsPart *p = map_get(&f->common->weights_by_key, *ret_key);
+  if (!p || p->size != data->n_bytes || number_bytes(p->data) != number_bytes(data)) return NULL;
+  return memcmp(p->data->bytes, data->bytes, p->size) == 0 ? p : NULL;
 }
 
 size_t weights_place(Frame *f, uint32_t buffer) {
   const Buffer *b = &f->program->buffers.data[buffer];
   size_t align = part_align(b), offset, end;
   Str key;
-  /* Weights that will be replaced keep a place each: their values may differ one day. */
-  const WeightsPart *equal = find_equal(f, buffer, &key);
-  if (f->opt->weights == WEIGHTS_BIN) equal = NULL;
-  if (equal && equal->offset % align == 0) return equal->offset;
-  if (!size_add(f->weights_end, align - 1, &offset) || !size_add(offset, b->data->n_bytes, &end) ||
+  WeightsPart *equal = find_equal(f, b->data, &key);
+  if (equal && equal->offset % align == 0) {
+    equal->levels |= UINT32_C(1) << f->level;
+    return equal->offset;
+  }
+  if (!size_add(f->common->weights_end, align - 1, &offset) || !size_add(offset, b->data->n_bytes, &end) ||
       end > SIZE_MAX - WEIGHTS_ALIGN)
     door_leave(arena_door(f->arena), DOOR_MEMORY, "the weights are larger than the address space");
   offset = offset / align * align;
   WeightsPart *part = NEW(f->arena, WeightsPart);
-  *part = (WeightsPart){.buffer = buffer, .offset = offset, .size = b->data->n_bytes};
-  vec_push(f->arena, f->weights, part);
-  map_put(&f->weights_by_hash, key, part);
-  f->weights_end = offset + part->size;
-  f->weights_size = (f->weights_end + WEIGHTS_ALIGN - 1) / WEIGHTS_ALIGN * WEIGHTS_ALIGN;
+  *part = (WeightsPart){.data = b->data, .offset = offset, .size = b->data->n_bytes, .levels = UINT32_C(1) << f->level};
+  vec_push(f->arena, f->common->weights, part);
+  map_put(&f->common->weights_by_key, key, part);
+  f->common->weights_end = offset + part->size;
+  f->common->weights_size = (f->common->weights_end + WEIGHTS_ALIGN - 1) / WEIGHTS_ALIGN * WEIGHTS_ALIGN;
   return offset;
 }
 
@@ -68,10 +73,10 @@ static void blob_part(const Frame *f, const Tensor *t, BlobSink sink, void *user
 }
 
 static void blob_parts(const Frame *f, BlobSink sink, void *user) {
-  for (size_t i = 0; i < f->weights.n; i++) {
-    const WeightsPart *part = f->weights.data[i];
-    size_t next = i + 1 < f->weights.n ? f->weights.data[i + 1]->offset : f->weights_size;
-    blob_part(f, f->program->buffers.data[part->buffer].data, sink, user);
+  for (size_t i = 0; i < f->common->weights.n; i++) {
+    const WeightsPart *part = f->common->weights.data[i];
+    size_t next = i + 1 < f->common->weights.n ? f->common->weights.data[i + 1]->offset : f->common->weights_size;
+    blob_part(f, part->data, sink, user);
     sink(user, zeros, next - part->offset - part->size);
   }
 }
@@ -85,12 +90,12 @@ static void blob_header(const Frame *f, unsigned char h[WEIGHTS_HEADER]) {
   memcpy(h, "CASTNETW", 8);
   put_number(f, h + 8, WEIGHTS_VERSION, 4);
   put_number(f, h + 12, WEIGHTS_HEADER, 4);
-  put_number(f, h + 16, f->weights_size, 8);
-  put_number(f, h + 24, f->code_hash.hi, 8);
-  put_number(f, h + 32, f->code_hash.lo, 8);
-  put_number(f, h + 40, f->content_hash.hi, 8);
-  put_number(f, h + 48, f->content_hash.lo, 8);
-  put_number(f, h + 56, f->set_id, 8);
+  put_number(f, h + 16, f->common->weights_size, 8);
+  put_number(f, h + 24, f->common->code_hash.hi, 8);
+  put_number(f, h + 32, f->common->code_hash.lo, 8);
+  put_number(f, h + 40, f->common->content_hash.hi, 8);
+  put_number(f, h + 48, f->common->content_hash.lo, 8);
+  put_number(f, h + 56, f->common->set_id, 8);
 }
 
 static void blob_whole(const Frame *f, BlobSink sink, void *user) {
@@ -105,7 +110,7 @@ static void sink_hash(void *user, const void *p, size_t n) { hash128_add(user, p
 void weights_hash(Frame *f) {
   HashState *h = hash128_new(f->arena);
   blob_parts(f, sink_hash, h);
-  f->content_hash = hash128_end(h);
+  f->common->content_hash = hash128_end(h);
 }
 
 static void sink_file(void *user, const void *p, size_t n) { file_put(user, p, n); }
@@ -170,7 +175,7 @@ static void write_words(FileWriter *w, const void *user) {
 
 /* The members are what the kernels read it as. */
 Str weights_union(const Frame *f) {
-  const size_t words = f->weights_size / 8;
+  const size_t words = f->common->weights_size / 8;
   StrBuf b = sb_new(f->arena);
   sb_printf(&b, "union %.*s_weights {\n  uint64_t word[%zu];\n  double f64[%zu];\n  float f32[%zu];\n", STR_ARG(f->name), words,
             words, words * 2);
@@ -185,9 +190,9 @@ static bool weights_c(const Frame *f, OutFile *ret) {
   bool words = frame_weights_in_c(f);
   TemplateValue values[] = {
       {"name", f->name},
-      {"set_id", arena_printf(f->arena, "%016" PRIx64, f->set_id)},
-      {"hash", arena_printf(f->arena, "%016" PRIx64 "%016" PRIx64, f->content_hash.hi, f->content_hash.lo)},
-      {"bytes", arena_printf(f->arena, "%zu", f->weights_size)},
+      {"set_id", arena_printf(f->arena, "%016" PRIx64, f->common->set_id)},
+      {"hash", arena_printf(f->arena, "%016" PRIx64 "%016" PRIx64, f->common->content_hash.hi, f->common->content_hash.lo)},
+      {"bytes", arena_printf(f->arena, "%zu", f->common->weights_size)},
       {"weights_union", weights_union(f)},
       {"byte_order", f->opt->target->big_endian ? STR("BIG") : STR("LITTLE")},
   };

@@ -28,9 +28,12 @@ typedef struct Target {
   const char *language; /* what it is printed in: compiler/backend/language.c */
   const char *compiler; /* what builds that; "": the C compiler of the machine */
   bool small_code;      /* code is dearer than time: no drivers for single shapes of windows */
+  const struct Target *const *levels; /* [n_levels], ascending: compiled for each of them, one of which each call picks by isa_detect */
+  size_t n_levels;                    /* 0: compiled for itself */
 } Target;
 
-extern const Target *const targets[]; /* NULL-terminated; a fallback before those that fall back on it */
+extern const Target *const targets[]; /* NULL-terminated; a fallback before those that fall back on it, levels before who has them */
+enum { TARGET_MAX_LEVELS = 8 };
 
 const Target *target_find(Str name); /* NULL if unknown */
 /* The tile of a kernel, of the target or the first of its fallback chain that has one; NULL if none. */

@@ -1,6 +1,7 @@
 /* castnet bench */
 #include "cli/bench.h"
 #include "cli/dataset.h"
+#include "cli/machine.h"
 #include "cli/made_inputs.h"
 #include "cli/progress.h"
 
@@ -106,11 +107,14 @@ static void report(Cli *c, const BenchResult *r) {
 static void build_and_measure(Cli *c, const BuildOptions *o, Workdir *w, castnet *model, const Target *t, uint64_t seconds) {
   const castnet_interface *m = castnet_get_interface(model);
   const OnnxValue **inputs = NEW_ARRAY(c->arena, const OnnxValue *, m->n_inputs);
-  BenchResult r = {.model = c->words.data[0], .target = t->name, .compiled = model, .n_steps = castnet_n_steps(model)};
+  const size_t number = machine_level(t, o->isa);
+  const Target *level = t->n_levels ? t->levels[number] : t;
+  castnet_choose_level(model, number);
+  BenchResult r = {.model = c->words.data[0], .target = t->name, .level = level->name, .compiled = model, .n_steps = castnet_n_steps(model)};
   r.steps = NEW_ARRAY(c->arena, double, r.n_steps);
   if (!find_inputs(c, m, inputs)) return;
   if (castnet_write(model, workdir_path(w)) != CASTNET_STATUS_OK) return;
-  if (!adapter_write_bench(c->arena, &c->diags, w, m, t)) return;
+  if (!adapter_write_bench(c->arena, &c->diags, w, m, level)) return;
   if (!adapter_write_inputs(c->arena, &c->diags, workdir_file(c->arena, w, "inputs"), m, inputs)) return;
   progress_step(c->progress, "building");
   if (!builder_build(c, &c->diags, o, w, &m, 1) || options_has(c, OPT_NO_RUN)) return;

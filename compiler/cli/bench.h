@@ -8,7 +8,7 @@ enum { BENCH_READS = 8 };
 
 /* What the program of templates/bench.c measured. */
 typedef struct BenchResult {
-  const char *model, *target;
+  const char *model, *target, *level; /* level: of the target's, the one that ran; the target where it has none */
   const castnet *compiled;
   double *times; /* [n_times] microseconds of a call, ascending */
   size_t n_times, batch;

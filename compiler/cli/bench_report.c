@@ -49,7 +49,8 @@ static void print_step(const BenchResult *r, StrBuf *b, size_t i, const Totals *
 
 void bench_print(const BenchResult *r, StrBuf *b) {
   const Totals t = add_up(r);
-  sb_printf(b, "%s, %s: min %.2f us, median %.2f, p99 %.2f (%zu samples of %zu)\n", r->model, r->target, r->times[0], percentile(r, 0.5),
+  const bool levels = strcmp(r->target, r->level) != 0;
+  sb_printf(b, "%s, %s%s%s: min %.2f us, median %.2f, p99 %.2f (%zu samples of %zu)\n", r->model, r->target, levels ? " at " : "", levels ? r->level : "", r->times[0], percentile(r, 0.5),
             percentile(r, 0.99), r->n_times, r->batch);
   sb_printf(b, "%.1f GFLOP/s of %.1f, the FMA peak; read", 2e-3 * t.macs / r->times[0], r->peak);
   for (size_t i = 0; i < r->n_reads; i++) sb_printf(b, "%s %.0f GB/s from %.0f KiB", i ? "," : "", r->reads[i].rate, r->reads[i].bytes / 1024);
@@ -83,6 +84,7 @@ void bench_print_json(const BenchResult *r, StrBuf *b) {
   json_object_set_new(o, "schema", json_string("castnet-bench-1"));
   json_object_set_new(o, "model", json_string(r->model));
   json_object_set_new(o, "target", json_string(r->target));
+  json_object_set_new(o, "level", json_string(r->level));
   json_object_set_new(o, "samples", json_integer((json_int_t)r->n_times));
   json_object_set_new(o, "batch", json_integer((json_int_t)r->batch));
   json_object_set_new(o, "min_us", json_real(r->times[0]));

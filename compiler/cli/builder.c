@@ -71,12 +71,16 @@ static void find_runner(Cli *c, const Target *target, Words *ret) {
 
 bool builder_options(Cli *c, BuildOptions *ret) {
   *ret = (BuildOptions){.sanitize = options_has(c, OPT_SANITIZE)};
-  uint64_t jobs, seconds;
+  uint64_t jobs, seconds, isa;
   const char *word;
   if (!options_threads(c, &word, &ret->threads)) return false;
-  if (!options_number(c, OPT_JOBS, 1, 1024, 1, &jobs) || !options_number(c, OPT_TIMEOUT, 1, 1000000, 60, &seconds)) return false;
+  if (!options_number(c, OPT_JOBS, 1, 1024, 1, &jobs) || !options_number(c, OPT_TIMEOUT, 1, 1000000, 60, &seconds) ||
+      !options_number(c, OPT_ISA, 0, UINT32_MAX, 0, &isa))
+    return false;
   ret->jobs = (size_t)jobs;
   ret->run_seconds = (double)seconds;
+  ret->isa = (uint32_t)isa;
+  if (isa) words_push(c->arena, &ret->flags, arena_printf(c->arena, "-DCHECK_ISA=%" PRIu32 "u", ret->isa).ptr);
   if (c->command == CMD_check) words_push(c->arena, &ret->flags, "-O1"); /* most of the time goes into the C compiler */
   if (ret->sanitize) words_add(c->arena, &ret->flags, "-g -fsanitize=address,undefined -fno-sanitize-recover=all");
   if (ret->threads) words_add(c->arena, &ret->flags, arena_printf(c->arena, "-pthread -DCHECK_THREADS=%" PRIu64, ret->threads).ptr);
@@ -110,7 +114,7 @@ static void add_sources(Cli *c, const BuildOptions *o, const Workdir *w, const c
   words_push(c->arena, ret, workdir_file(c->arena, w, "castnet_check.c"));
   if (o->threads) words_push(c->arena, ret, workdir_file(c->arena, w, "castnet_pool.c"));
   for (size_t i = 0; i < n; i++) {
-    words_push(c->arena, ret, workdir_file(c->arena, w, models[i]->source));
+    for (size_t k = 0; k < models[i]->n_sources; k++) words_push(c->arena, ret, workdir_file(c->arena, w, models[i]->sources[k]));
     const char *weights = workdir_file(c->arena, w, arena_printf(c->arena, "%s_weights.c", models[i]->prefix).ptr);
     if (!models[i]->weights_at_run_time && access(weights, F_OK) == 0) words_push(c->arena, ret, weights);
   }
@@ -168,11 +172,11 @@ static bool run_compilers(Diags *d, Arena *a, const BuildOptions *o, Workdir *w,
   return true;
 }
 
-const char *const *builder_compile_only(Cli *c, const BuildOptions *o, Workdir *w, const castnet_interface *m, const char *extra, const char *object) {
+const char *const *builder_compile_only(Cli *c, const BuildOptions *o, Workdir *w, const castnet_interface *m, size_t source, const char *extra, const char *object) {
   Words words = compiler(c, o, w, m->cflags);
   if (extra) words_push(c->arena, &words, extra);
   words_push(c->arena, &words, "-c");
-  words_push(c->arena, &words, workdir_file(c->arena, w, m->source));
+  words_push(c->arena, &words, workdir_file(c->arena, w, m->sources[source]));
   words_push(c->arena, &words, "-o");
   words_push(c->arena, &words, object);
   return finish_words(c->arena, &words);

@@ -14,6 +14,7 @@ typedef struct BuildOptions {
   bool sanitize;
   uint64_t threads;  /* of a pool that the program has; 0: none */
   size_t jobs;
+  uint32_t isa;      /* castnet_env.isa of the calls */
   double run_seconds;
 } BuildOptions;
 
@@ -24,9 +25,9 @@ bool builder_options(Cli *c, BuildOptions *ret);
  * False after E0006, or when a signal asked castnet to end. */
 bool builder_build(Cli *c, Diags *d, const BuildOptions *o, Workdir *w, const castnet_interface *const *models, size_t n);
 
-/* The command that compiles the model's steps into an object, `extra` (or NULL) behind the target's flags; and running such a
+/* The command that compiles one of the model's sources into an object, `extra` (or NULL) behind the target's flags; and running such a
  * command: false after E0005 or E0006. */
-const char *const *builder_compile_only(Cli *c, const BuildOptions *o, Workdir *w, const castnet_interface *m, const char *extra, const char *object);
+const char *const *builder_compile_only(Cli *c, const BuildOptions *o, Workdir *w, const castnet_interface *m, size_t source, const char *extra, const char *object);
 bool builder_run_compiler(Diags *d, Arena *a, const BuildOptions *o, Workdir *w, Command *cmd);
 
 typedef enum RunOutcome { RUN_DONE, RUN_FAILED, RUN_INTERRUPTED } RunOutcome;

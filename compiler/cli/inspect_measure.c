@@ -150,21 +150,33 @@ bool inspect_stack(Arena *a, Str graph, const char *root, uint64_t *ret) {
 }
 
 /* ---- the compiler ---- */
-static bool run(Cli *c, Diags *d, Workdir *w, const BuildOptions *o, const castnet_interface *m, const char *extra, const char *object) {
-  Command cmd = {.argv = builder_compile_only(c, o, w, m, extra, object), .output = workdir_file(c->arena, w, "cc.log"), .seconds = 3600};
+static bool run(Cli *c, Diags *d, Workdir *w, const BuildOptions *o, const castnet_interface *m, size_t source, const char *extra, const char *object) {
+  Command cmd = {.argv = builder_compile_only(c, o, w, m, source, extra, object), .output = workdir_file(c->arena, w, "cc.log"), .seconds = 3600};
   return builder_run_compiler(d, c->arena, o, w, &cmd);
 }
 
-bool inspect_measure(Cli *c, const BuildOptions *o, Workdir *w, const castnet_interface *m, Measured *ret) {
+/* One source: its code is counted, its call graph added to the others'. */
+static bool measure_source(Cli *c, const BuildOptions *o, Workdir *w, const castnet_interface *m, size_t source, StrBuf *graphs, Measured *ret) {
   Arena *a = c->arena;
   const char *object = workdir_file(a, w, "inspected.o"), *graph = workdir_file(a, w, "inspected.ci");
   Diags none = {.arena = a};
   Str text;
-  ret->compiler = o->cc.list.data[0];
-  const bool told = run(c, &none, w, o, m, "-fcallgraph-info=su", object); /* gcc only */
-  if (!told && (workdir_signal(w) || !run(c, &c->diags, w, o, m, NULL, object))) return false;
+  uint64_t code = 0;
+  const bool told = run(c, &none, w, o, m, source, "-fcallgraph-info=su", object); /* gcc only */
+  if (!told && (workdir_signal(w) || !run(c, &c->diags, w, o, m, source, NULL, object))) return false;
   if (!file_map(a, &c->diags, object, &text)) return false;
-  ret->has_code = inspect_code(text, &ret->code);
-  if (told && file_map(a, &none, graph, &text)) ret->has_stack = inspect_stack(a, text, arena_printf(a, "%s_run", m->prefix).ptr, &ret->stack);
+  ret->has_code = ret->has_code && inspect_code(text, &code);
+  ret->code += code;
+  ret->has_stack = ret->has_stack && told && file_map(a, &none, graph, &text);
+  if (ret->has_stack) sb_str(graphs, text);
+  return true;
+}
+
+bool inspect_measure(Cli *c, const BuildOptions *o, Workdir *w, const castnet_interface *m, Measured *ret) {
+  StrBuf graphs = sb_new(c->arena);
+  *ret = (Measured){.compiler = o->cc.list.data[0], .has_code = true, .has_stack = true};
+  for (size_t i = 0; i < m->n_sources; i++)
+    if (!measure_source(c, o, w, m, i, &graphs, ret)) return false;
+  ret->has_stack = ret->has_stack && inspect_stack(c->arena, sb_view(&graphs), arena_printf(c->arena, "%s_run", m->prefix).ptr, &ret->stack);
   return true;
 }

@@ -65,6 +65,32 @@ static void print_memory(const Inspection *n, StrBuf *b) {
   else sb_puts(b, "; code not measured (no C compiler)\n");
 }
 
+/* Of a target that is code for several levels: what each needs, and what constants cost that more than one packs in its own way. */
+static void print_levels(const castnet *m, StrBuf *b) {
+  const size_t n = castnet_n_levels(m);
+  for (size_t i = 0; n > 1 && i < n; i++) {
+    const castnet_level l = castnet_get_level(m, i);
+    sb_printf(b, "%-8s %-16s ", i ? "" : "levels", l.target);
+    if (l.workspace) sb_printf(b, "workspace %" PRIu64 ", ", l.workspace);
+    sb_printf(b, "weights %" PRIu64 ", of them %" PRIu64 " for no other level\n", l.weights, l.own_weights);
+  }
+}
+
+static json_t *levels_json(const castnet *m) {
+  json_t *list = json_array();
+  for (size_t i = 0; i < castnet_n_levels(m); i++) {
+    const castnet_level l = castnet_get_level(m, i);
+    json_t *o = json_object();
+    json_object_set_new(o, "target", json_string(l.target));
+    json_object_set_new(o, "isa", json_integer((json_int_t)l.isa));
+    json_object_set_new(o, "workspace", l.workspace ? json_integer((json_int_t)l.workspace) : json_null());
+    json_object_set_new(o, "weights", json_integer((json_int_t)l.weights));
+    json_object_set_new(o, "own_weights", json_integer((json_int_t)l.own_weights));
+    json_array_append_new(list, o);
+  }
+  return list;
+}
+
 static void print_steps(const castnet *m, StrBuf *b) {
   sb_printf(b, "\n%-48s %-20s %14s %12s\n", "step", "operator", "MACs", "bytes");
   for (size_t i = 0; i < castnet_n_steps(m); i++) {
@@ -121,6 +147,7 @@ void inspect_print(const Inspection *n, StrBuf *b) {
   sb_printf(b, "work     %s%" PRId64 " MACs, %s%" PRId64 " bytes moved, %zu steps\n", w.complete ? "" : "at least ", w.macs, w.complete ? "" : "at least ",
             w.bytes, castnet_n_steps(n->compiled));
   print_memory(n, b);
+  print_levels(n->compiled, b);
   print_steps(n->compiled, b);
   print_map(n->compiled, b);
 }
@@ -195,6 +222,7 @@ void inspect_print_json(const Inspection *n, StrBuf *b) {
   json_object_set_new(o, "workspace_bound", mem.lower_bound ? json_integer((json_int_t)mem.lower_bound) : json_null());
   json_object_set_new(o, "file_order_peak", mem.file_order_peak ? json_integer((json_int_t)mem.file_order_peak) : json_null());
   json_object_set_new(o, "weights", json_integer((json_int_t)size.weights));
+  json_object_set_new(o, "levels", levels_json(n->compiled));
   json_object_set_new(o, "compiler", n->measured.compiler ? json_string(n->measured.compiler) : json_null());
   json_object_set_new(o, "code", n->measured.has_code ? json_integer((json_int_t)n->measured.code) : json_null());
   json_object_set_new(o, "stack", n->measured.has_stack ? json_integer((json_int_t)n->measured.stack) : json_null());

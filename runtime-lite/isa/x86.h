@@ -44,11 +44,11 @@ CN_ISA_BASELINE static inline uint32_t cn_isa_x86(void) {
   return c7 & 1u << 11 ? 5 : 4;
 }
 
-/* Whether a call may go on to code of that level: by what env->isa says, or by the machine where it says nothing. */
-CN_ISA_BASELINE static inline int cn_isa_x86_reaches(const castnet_env *env, uint32_t level) {
+/* The level that a call may use: what env->isa says, or the machine where it says nothing. */
+CN_ISA_BASELINE static inline uint32_t cn_isa_x86_of(const castnet_env *env) {
   uint32_t isa = 0;
   if (env != NULL && env->size >= offsetof(castnet_env, isa) + sizeof isa) isa = env->isa;
-  return (isa != 0 ? isa : cn_isa_x86()) >= level;
+  return isa != 0 ? isa : cn_isa_x86();
 }
 
 #endif

@@ -15,7 +15,8 @@ MAKE, SOURCE = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
 HERE = SOURCE / "tests/backend"
 COMPILERS = [c for c in ("gcc", "clang") if shutil.which(c)]
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror", "-ffp-contract=off"]
-ALLOWED = {"memcpy", "memset", "memmove", "memcmp", "m_run", "m_detect", "m_workspace_size", "m_check_weights", "keep_positive",
+LEVELS = ("c99", "x86_64_v3", "x86_64_v4", "x86_64_v4_vnni")  # of target x86-64
+ALLOWED = {*(f"m_{level}_run" for level in LEVELS), "memcpy", "memset", "memmove", "memcmp", "m_run", "m_detect", "m_workspace_size", "m_check_weights", "keep_positive",
            "_GLOBAL_OFFSET_TABLE_"}
 failures = []
 
@@ -78,13 +79,13 @@ def check_case(work, case, weights, outputs, target):
     return folder
 
 
-def check_mixed(work, weights):
+def check_mixed(work, weights, target="c99"):
     """Two runs that differ in the weights' values: no file of one builds with the files of the other."""
-    a = make(work / f"a-{weights}", "static", f"weights={weights}", "value=10")
-    b = make(work / f"b-{weights}", "static", f"weights={weights}", "value=20")
+    a = make(work / f"a-{weights}-{target}", "static", f"weights={weights}", f"target={target}", "value=10")
+    b = make(work / f"b-{weights}-{target}", "static", f"weights={weights}", f"target={target}", "value=20")
     cc = COMPILERS[0]
     for name in sorted(p.name for p in a.iterdir()):
-        mixed = work / f"mixed-{weights}-{name}"
+        mixed = work / f"mixed-{weights}-{target}-{name}"
         shutil.copytree(a, mixed)
         shutil.copy(b / name, mixed / name)
         exe = mixed / "use"
@@ -157,11 +158,13 @@ def main():
         jobs += [("hostile", "auto", "caller", "c99"), ("bounded", "c", "workspace", "c99"), ("strings", "c", "workspace", "c99"),
                  ("strings", "bin", "caller", "c99"), ("scalar", "asm", "caller", "c99"),
                  ("extern", "auto", "caller", "c99"), ("static", "c", "caller", "x86-64-v3"),
-                 ("static", "c", "caller", "x86-64-v4")]
+                 ("static", "c", "caller", "x86-64-v4"), ("static", "bin", "caller", "x86-64"), ("dynamic", "asm", "workspace", "x86-64"),
+                 ("extern", "c", "caller", "x86-64")]
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             list(pool.map(lambda j: check_case(work, *j), jobs))
         for weights in ("c", "asm", "bin"):
             check_mixed(work, weights)
+        check_mixed(work, "c", "x86-64")
         check_same_code(work)
         check_modes_agree(work)
         check_repeats(work)

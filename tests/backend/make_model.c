@@ -240,9 +240,11 @@ static int make(Arena *a, const Options *o) {
   *m.p = (Program){.arena = a, .ir = m.ir, .dims = m.ir->dims, .arena_bytes = m.ir->dims->zero};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
     if (strcmp(cases[i].name, o->model) == 0) cases[i].make(&m, o);
+  const Program *programs[TARGET_MAX_LEVELS];
+  for (size_t i = 0; i < TARGET_MAX_LEVELS; i++) programs[i] = m.p; /* the same at every level */
   FileSet files;
-  BackendCalls calls = {0};
-  if (backend_print(a, &d, m.p, &o->backend, &files, &calls)) (void)fileset_write(&files, &d, o->dir);
+  BackendResult result = {0};
+  if (backend_print(a, &d, programs, &o->backend, &files, &result)) (void)fileset_write(&files, &d, o->dir);
   StrBuf text = sb_new(a);
   for (size_t i = 0; i < d.list.n; i++) diag_print(&text, &d.list.data[i], false);
   (void)fputs(sb_view(&text).ptr, stderr);

@@ -6,6 +6,7 @@
 import argparse
 import json
 import os
+import platform
 import shutil
 import signal
 import subprocess
@@ -220,6 +221,22 @@ def test_bench(b):
     expect(figures["steps"] and all(s["us"] >= 0 and s["bytes"] > 0 for s in figures["steps"]), str(figures["steps"]))
     b.good("bench", "m.onnx", "--no-run", "--keep", "kept", "--cc", b.cc)
     expect((b.folder / "kept" / "castnet_check").exists() and (b.folder / "kept" / "inputs").exists(), "nothing is kept")
+
+
+def test_levels(b):
+    """Target x86-64: the level that runs is the one that --isa allows, and inspect tells what each needs."""
+    figures = json.loads(b.good("inspect", "m.onnx", "--json", "--no-run", "--target", "x86-64").out)
+    expect([level["isa"] for level in figures["levels"]] == [0, 3, 4, 5], str(figures["levels"]))
+    expect(all(0 <= level["own_weights"] <= level["weights"] <= figures["weights"] for level in figures["levels"]), str(figures["levels"]))
+    told = b.good("inspect", "m.onnx", "--no-run", "--target", "x86-64").out
+    expect(told.count("for no other level") == 4, told)
+    expect("for no other level" not in b.good("inspect", "m.onnx", "--no-run", "--target", "x86-64-v3").out, "one level is no choice")
+    b.fails(2, "E0001", "check", "m.onnx", "--isa", "wide")
+    if platform.machine() == "x86_64":
+        b.good("check", "m.onnx", "--target", "x86-64", "--isa", "1", "--weights", "bin", "--cc", b.cc)
+        b.fails(3, "CASTNET_ERR_ISA", "check", "m.onnx", "--target", "x86-64-v3", "--isa", "1", "--cc", b.cc)
+        told = b.good("bench", "m.onnx", "--seconds", "1", "--target", "x86-64", "--isa", "1", "--cc", b.cc).out
+        expect("x86-64 at c99" in told and "all steps" in told, told)
 
 
 def test_inspect(b):

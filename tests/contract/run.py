@@ -21,7 +21,7 @@ import harness  # noqa: E402
 
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror", "-ffp-contract=off",
           "-fno-stack-protector", "-fstack-usage"]
-TARGET_FLAGS = {"c99": [], "x86-64-v3": ["-march=x86-64-v3"], "x86-64-v4": ["-march=x86-64-v4"],
+TARGET_FLAGS = {"c99": [], "x86-64": [], "x86-64-v3": ["-march=x86-64-v3"], "x86-64-v4": ["-march=x86-64-v4"],
                 "x86-64-v4-vnni": ["-march=x86-64-v4", "-mavx512vnni"]}
 LEVELS = ("-O0", "-O2")
 ALLOWED = re.compile(r"mem(cpy|move|set|cmp)$|__aeabi_|__(u?(div|mod|divmod)|mul|neg|ash[lr]|lshr|u?cmp|fix|float|extend|trunc|"

@@ -123,7 +123,7 @@ def main():
         for compiler in compilers:
             for level in ("-O0", "-O2", "-O3"):
                 for target in sorted((root / "targets").glob("*.def")):
-                    if rows(target, "LANGUAGE"):  # its kernels are its own (tests/cuda)
+                    if rows(target, "LANGUAGE") or rows(target, "LEVELS"):  # kernels are its own (tests/cuda), or those of its levels
                         continue
                     machine = (rows(target, "MACHINE") or [[""]])[0][0]
                     command = compiler_for(compiler, machine)

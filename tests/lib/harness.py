@@ -192,13 +192,14 @@ def add_machine_options(parser):
     parser.add_argument("--target")
     parser.add_argument("--cflags", help="more flags for the C compiler")
     parser.add_argument("--runner", help="what runs a program of another machine: 'qemu-aarch64 -L /usr/aarch64-linux-gnu'")
+    parser.add_argument("--isa", help="the most of the machine's instruction set level that calls may use")
     parser.add_argument("--skip-missing", action="store_true", help="nothing is wrong where --cc or --runner is not installed")
 
 
 def machine_options(options):
     """The same for castnet check."""
     words = ["--cc", options.cc]
-    for name in ("target", "cflags", "runner"):
+    for name in ("target", "cflags", "runner", "isa"):
         value = getattr(options, name)
         words += [f"--{name}={value}"] if value else []
     return words

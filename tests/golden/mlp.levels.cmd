@@ -1,0 +1,1 @@
+./castnet compile --target x86-64 mlp.onnx -o out 
