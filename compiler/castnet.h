@@ -66,7 +66,7 @@ typedef struct castnet_options {
   void *dump_user;
   int float_qdq;       /* compute between DequantizeLinear and QuantizeLinear in float as written, not in integers */
   int no_reuse;        /* every tensor has memory of its own: to find faults of planning */
-  const char *threads; /* "on": steps worth it run in shares on castnet_env.parallel_for; "off": none; "all": all that can, to find faults; NULL: "off" */
+  const char *threads; /* "on": steps worth it run in shares on castnet_env.parallel_for; "off": none; "all": all that can, to find faults; NULL: by the target */
 } castnet_options;
 
 /* Compiles the model at `path`; options may be NULL. Whatever is not CASTNET_STATUS_OK left diagnostics. */

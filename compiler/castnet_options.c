@@ -31,10 +31,11 @@ static bool read_outputs(Diags *d, const char *word, BackendOptions *b) {
   return wrong_option(d, "owner of outputs", word, "caller, workspace");
 }
 
+/* Where nothing is said: what has an operating system has threads. */
 static bool read_threads(Diags *d, const char *word, PipelineOptions *o) {
   const Target *t = o->backend.target;
   const bool all = word && strcmp(word, "all") == 0, on = all || (word && strcmp(word, "on") == 0), off = word && strcmp(word, "off") == 0;
-  if (t) o->threads = strcmp(t->language, "c") == 0 && on;
+  if (t) o->threads = strcmp(t->language, "c") == 0 && (on || (!off && strstr(t->machine, "-linux")));
   o->threads_all = all;
   return !word || on || off || wrong_option(d, "choice of threads", word, "on, off, all");
 }

@@ -94,8 +94,9 @@ void kernel_tasks(KernelPrinter *k, unsigned indent, const char *head, const cha
 /* Behind the parameters of a function that does the shares s0 .. s1, where it is one. */
 static void finish_shares(KernelPrinter *k, StrBuf *rest, Str params) {
   const StepShare *share = &k->step->share;
-  if (k->parted) sb_printf(rest, "(%.*s, size_t s0, size_t s1) {\n", STR_ARG(params));
-  else sb_printf(rest, "(%.*s) {\n", STR_ARG(params));
+  sb_putc(rest, '(');
+  sb_str(rest, params);
+  sb_puts(rest, k->parted ? ", size_t s0, size_t s1) {\n" : ") {\n");
   if (!k->parted || !share->slot) return;
   sb_puts(rest, "  scratch += s0 * ");
   sb_str(rest, kernel_size(k, dim_floordiv(k->c->program->dims, share->slot, dim_const(k->c->program->dims, 4))));
@@ -391,8 +392,8 @@ void kernel_moving(KernelPrinter *k, const char *field, Str base, const Dim *con
 static void open_batch_share(KernelPrinter *k, uint32_t i, const Dim *extent, unsigned indent) {
   const Str n = kernel_size(k, extent);
   const unsigned shares = k->step->share.n;
-  sb_printf(&k->body, "%*sfor (int64_t i%u = (int64_t)cn_share(%.*s, s0, %u); i%u < (int64_t)cn_share(%.*s, s1, %u); i%u++) {\n", (int)indent, "", i,
-            STR_ARG(n), shares, i, STR_ARG(n), shares, i);
+  sb_printf(&k->body, "%*sfor (int64_t i%u = (int64_t)cn_share(%s, s0, %u); i%u < (int64_t)cn_share(%s, s1, %u); i%u++) {\n", (int)indent, "", i,
+            n.ptr, shares, i, n.ptr, shares, i);
   k->parted = true;
 }
 

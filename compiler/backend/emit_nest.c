@@ -21,7 +21,7 @@ static const char *axis_begin(const NestPrinter *p, uint32_t axis) { return p->p
 
 void nest_open_loop(NestPrinter *p, uint32_t axis, unsigned indent) {
   const Str end = axis_end(p, axis);
-  sb_printf(p->b, "%*sfor (%s i%u = %s; i%u < %.*s; i%u++) {\n", (int)indent, "", index_type(p), axis, axis_begin(p, axis), axis, STR_ARG(end), axis);
+  sb_printf(p->b, "%*sfor (%s i%u = %s; i%u < %s; i%u++) {\n", (int)indent, "", index_type(p), axis, axis_begin(p, axis), axis, end.ptr, axis);
 }
 
 void nest_close_loop(NestPrinter *p, unsigned indent) { sb_printf(p->b, "%*s}\n", (int)indent, ""); }
@@ -61,12 +61,12 @@ static void print_lanes(NestPrinter *p, ExprPrinter *e, ExprPrinter *rest, unsig
   StrBuf *b = p->b;
   const Str size = axis_end(p, last);
   sb_printf(b, "%*s%s i%u = %s;\n", (int)indent, "", index_type(p), last, axis_begin(p, last));
-  sb_printf(b, "%*sfor (; i%u + %d <= %.*s; i%u += %d) {\n", (int)indent, "", last, LANES, STR_ARG(size), last, LANES);
+  sb_printf(b, "%*sfor (; i%u + %d <= %s; i%u += %d) {\n", (int)indent, "", last, LANES, size.ptr, last, LANES);
   sb_printf(b, "%*sfor (int l = 0; l < %d; l++) {\n", (int)indent + 2, "", LANES);
   expr_print_depth(e, b, last + 1, indent + 4);
   nest_store(p, e, expr_print_result(e), indent + 4);
   sb_printf(b, "%*s}\n%*s}\n", (int)indent + 2, "", (int)indent, "");
-  sb_printf(b, "%*sfor (; i%u < %.*s; i%u++) {\n", (int)indent, "", last, STR_ARG(size), last);
+  sb_printf(b, "%*sfor (; i%u < %s; i%u++) {\n", (int)indent, "", last, size.ptr, last);
   expr_print_depth(rest, b, last + 1, indent + 2);
   nest_store(p, rest, expr_print_result(rest), indent + 2);
   sb_printf(b, "%*s}\n", (int)indent, "");

@@ -44,7 +44,7 @@ static Str print_struct(EmitCtx *c, Str name, const Params *ps) {
 static Str print_share(EmitCtx *c, Str name, Str call, const Params *ps) {
   StrBuf b = sb_new(c->arena);
   sb_printf(&b, "(void *arg, size_t i) {\n  const struct %.*s *s0 = arg;\n", STR_ARG(call));
-  sb_printf(&b, "  %.*s(%.*s, i, i + 1);\n}\n", STR_ARG(name), STR_ARG(name_list(c->arena, ps, "s0->")));
+  sb_printf(&b, "  %.*s(%s, i, i + 1);\n}\n", STR_ARG(name), name_list(c->arena, ps, "s0->").ptr);
   return emit_beside(c, name, "share", "void", sb_view(&b));
 }
 
@@ -59,8 +59,8 @@ static Str print_shares(EmitCtx *c, const StepShare *share, Str name, Str call, 
     emit_dim(c, &b, share->elements);
     sb_printf(&b, " < %lld", (long long)share->least);
   }
-  sb_printf(&b, ") {\n    %.*s(%.*s, 0, %u);\n    return CASTNET_OK;\n  }\n", STR_ARG(name), STR_ARG(names), share->n);
-  sb_printf(&b, "  struct %.*s s0 = {%.*s};\n", STR_ARG(call), STR_ARG(names));
+  sb_printf(&b, ") {\n    %.*s(%s, 0, %u);\n    return CASTNET_OK;\n  }\n", STR_ARG(name), names.ptr, share->n);
+  sb_printf(&b, "  struct %.*s s0 = {%s};\n", STR_ARG(call), names.ptr);
   sb_printf(&b, "  return cn_shares(e, %u, %.*s, &s0);\n}\n", share->n, STR_ARG(task));
   return emit_beside(c, name, "shares", "int", sb_view(&b));
 }
@@ -77,5 +77,8 @@ void emit_shares(EmitCtx *c, const Step *s, Str name, Str params, Str args) {
     *own = print_shares(c, &s->share, name, call, task, &ps);
     map_put(&c->shared, sb_view(&key), own);
   }
-  emit_call(c, s, *own, true, arena_printf(c->arena, "&e, %.*s", STR_ARG(args)));
+  StrBuf all = sb_new(c->arena);
+  sb_puts(&all, "&e, ");
+  sb_str(&all, args); /* may be longer than what STR_ARG takes */
+  emit_call(c, s, *own, true, sb_view(&all));
 }

@@ -3,9 +3,9 @@
 #include "lower/virt.h"
 
 /* Shares: enough of them to even out threads of unequal speed; fewer where each needs scratch. */
-enum { SHARES = 16, SHARES_SCRATCH = 8, SHARES_LARGE_SCRATCH = 4, SCRATCH_BYTES = 3 << 19, SLOT_ALIGN = 64, UNIT_GRAIN = 16 };
+enum { SHARES = 16, MOST_SLOTS = 8, FEWEST_SLOTS = 2, SLOT_ALIGN = 64, UNIT_GRAIN = 16 };
 /* What handing out costs must be little: a microsecond while the threads spin, some when they have to be woken. In picoseconds. */
-enum { STEP_LEAST = 10000000, MODEL_LEAST = 40000000 };
+enum { STEP_LEAST = 15000000, MODEL_LEAST = 150000000 };
 /* Rough times, of a lane or a byte: only how they compare to the above matters. */
 enum { PS_MAC = 350, PS_OPERATION = 500, PS_ELEMENT = 800, PS_SOFTMAX = 12000, PS_NORM = 4000, TYPICAL = 128 };
 
@@ -134,13 +134,27 @@ StepShare step_share(const Program *p, const Target *t, const Step *s) {
 }
 
 /* ---- memory ---- */
-static void share_scratch(Program *p, Step *s) {
+/* Bytes of the workspace that the step reads and writes, as far as they are known, scratch apart. */
+static int64_t step_bytes(const Program *p, const Step *s) {
+  int64_t bytes = 0, n;
+  for (uint32_t k = 0; k < s->n_in + s->n_out; k++) {
+    const uint32_t t = k < s->n_in ? s->in[k] : s->out[k - s->n_in];
+    if (t == NO_TENSOR) continue;
+    const Buffer *b = &p->buffers.data[p->tensors.data[t].buffer];
+    if (b->kind == BUF_ARENA && dim_is_const(b->n, &n) && n < INT64_C(1) << 40) bytes += n * dtype_rows[b->dtype].bits / 8;
+  }
+  return bytes;
+}
+
+/* Slots that the workspace hardly grows for: with them the step needs little more than some other does anyway. */
+static void share_scratch(Program *p, Step *s, int64_t least_workspace) {
   PTensor *scratch = &p->tensors.data[s->scratch];
   const Dim *slot = dim_mulc(p->dims, dim_ceildiv(p->dims, scratch->dims[0], dim_const(p->dims, SLOT_ALIGN)), SLOT_ALIGN);
   const Dim **dims = NEW(p->arena, const Dim *);
-  int64_t bytes = SCRATCH_BYTES;
-  (void)dim_is_const(slot, &bytes);
-  s->share.n = bytes <= SCRATCH_BYTES / SHARES_SCRATCH ? SHARES_SCRATCH : SHARES_LARGE_SCRATCH;
+  const int64_t room = least_workspace + least_workspace / 10 - step_bytes(p, s);
+  int64_t bytes;
+  s->share.n = MOST_SLOTS;
+  while (s->share.n > FEWEST_SLOTS && (!dim_is_const(slot, &bytes) || bytes > room / s->share.n)) s->share.n--;
   s->share.slot = slot;
   dims[0] = dim_mulc(p->dims, slot, s->share.n);
   scratch->dims = dims;
@@ -164,11 +178,16 @@ static bool model_is_worth_it(const Program *p, const Target *t) {
 void program_share(Program *p, const Target *t, bool all) {
   p->parts_all = all;
   for (size_t i = 0; i < p->main.steps.n; i++) p->main.steps.data[i].share = step_share(p, t, &p->main.steps.data[i]);
+  int64_t least = 0; /* what the workspace has at least */
+  for (size_t i = 0; i < p->main.steps.n; i++) {
+    const int64_t bytes = step_bytes(p, &p->main.steps.data[i]);
+    if (bytes > least) least = bytes;
+  }
   const bool worth = p->parts_all || model_is_worth_it(p, t);
   for (size_t i = 0; i < p->main.steps.n; i++) {
     Step *s = &p->main.steps.data[i];
     if (!worth) s->share = (StepShare){0};
-    else if (s->share.n && s->scratch != NO_TENSOR) share_scratch(p, s);
+    else if (s->share.n && s->scratch != NO_TENSOR) share_scratch(p, s, least);
   }
 }
 
