@@ -60,14 +60,9 @@ CN_INLINE float cn_log_reduce_f32(float x, float *ret_k) {
 /* k ln 2 + log(1 + f) + c for 1 + f in [sqrt(1/2), sqrt(2)) and a tiny c, in two parts: k ln 2 and f are added without loss. */
 CN_INLINE float cn_log_parts_f32(float k, float f, float c, float *ret_rest) {
   const float z = f * f, kl = k * 0x1.62e4p-1f, sum = kl + f;
-  float p = -0x1.41eb88p-4f;
-  p = p * f + 0x1.07d03ep-3f;
-  p = p * f - 0x1.0ce09ap-3f;
-  p = p * f + 0x1.226e5ep-3f;
-  p = p * f - 0x1.54788cp-3f;
-  p = p * f + 0x1.99a59ap-3f;
-  p = p * f - 0x1.00022p-2f;
-  p = p * f + 0x1.55554ap-2f;
+  const float p0 = 0x1.55554ap-2f - 0x1.00022p-2f * f, p1 = 0x1.99a59ap-3f - 0x1.54788cp-3f * f;
+  const float p2 = 0x1.226e5ep-3f - 0x1.0ce09ap-3f * f, p3 = 0x1.07d03ep-3f - 0x1.41eb88p-4f * f;
+  const float p = (p0 + z * p1) + z * z * (p2 + z * p3); /* in pairs: a chain of multiplications and additions would be waited for */
   *ret_rest = (f * z * p + (k * 0x1.7f7d1cp-20f + c)) + (((kl - sum) + f) - 0.5f * z);
   return sum;
 }
@@ -82,18 +77,11 @@ CN_INLINE float cn_log_f32(float x) {
   return cn_pick_f32(x < cn_inf_f32(), finite, x); /* infinity and NaN stay */
 }
 
-/* log(1 + x) for x > -1, in two parts: c makes up for the rounding of u = 1 + x, `more` is a part of x below its last place. */
-CN_INLINE float cn_log1p_parts_f32(float x, float more, float *ret_rest) {
-  const float u = 1.0f + x;
-  const float lost = (cn_min_f32(x, 1.0f) - (u - cn_max_f32(x, 1.0f))) + more;
-  float k;
-  const float m = cn_log_reduce_f32(u, &k);
-  return cn_log_parts_f32(k, m - 1.0f, lost / u, ret_rest);
-}
-
+/* log(1 + x): the third argument of cn_log_parts_f32 makes up for the rounding of u = 1 + x. */
 CN_INLINE float cn_log1p_f32(float x) {
-  float rest;
-  const float sum = cn_log1p_parts_f32(x, 0.0f, &rest);
+  const float u = 1.0f + x, lost = cn_min_f32(x, 1.0f) - (u - cn_max_f32(x, 1.0f));
+  float k, rest;
+  const float m = cn_log_reduce_f32(u, &k), sum = cn_log_parts_f32(k, m - 1.0f, lost / u, &rest);
   const float finite = cn_pick_f32(x > -1.0f, sum + rest, cn_pick_f32(x == -1.0f, -cn_inf_f32(), cn_nan_f32()));
   return cn_pick_f32((cn_abs_f32(x) < 0x1p-25f) + (x == cn_inf_f32()), x, finite);
 }

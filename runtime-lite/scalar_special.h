@@ -20,19 +20,22 @@ CN_INLINE float cn_sigmoid_f32(float x) {
   return cn_pick_f32(x < 0.0f, y, 1.0f - y);
 }
 
-/* log(1 + e^x) = max(x, 0) + log1p(e^-|x|), both parts of the logarithm added without loss; log1p(e) is e - e^2 / 2 for small e. */
+/* log(1 + e^x) = max(x, 0) + log(1 + t) with t = e^-|x| = 2^k (e + el). log(1 + t) is that of 1 + f, or for small |x| of 2 (1 + f), |f| < 0.42:
+ * f is t or (t - 1) / 2, a tiny c adds c / (1 + f), and what sums lose is added last. Where k is below -100, log(1 + t) is t, made with k = -100
+ * and scaled at the end, so that it rounds once where it is subnormal. */
 CN_INLINE float cn_softplus_f32(float x) {
   float k, low;
   const float high = cn_exp_reduce_f32(-cn_min_f32(cn_abs_f32(x), 105.0f), &k, &low);
   const float r = high - low, p = r * r * cn_exp_poly_f32(r) - low;
   const float e = 1.0f + (high + p), el = ((1.0f - e) + high) + p;
-  const float more = cn_pick_f32(k > -100.0f, el, 0.0f) * cn_pow2_f32(cn_max_f32(k, -100.0f));
-  const float t = cn_scale_f32(e, k), m = cn_max_f32(x, 0.0f);
-  float large_rest;
-  const float large = cn_log1p_parts_f32(t, more, &large_rest);
-  const float part = cn_pick_f32(t < 0x1p-13f, t, large), rest = cn_pick_f32(t < 0x1p-13f, more - 0.5f * t * t, large_rest);
-  const float sum = m + part, lost = (cn_max_f32(m, part) - sum) + cn_min_f32(m, part);
-  return cn_pick_f32(x > 32.0f, x, sum + (lost + rest));
+  const float half = cn_pick_f32(cn_abs_f32(x) < 0.875f, 0.5f, 1.0f), base = 1.0f - half;
+  const float k1 = cn_max_f32(k, -100.0f), scale = half * cn_pow2_f32(k1), t = e * scale;
+  const float f = t - base, c = scale * el + (t - (f + base));
+  float rest;
+  const float part = cn_log_parts_f32(2.0f * base, f, c * (1.0f - f + f * f), &rest);
+  const float m = cn_max_f32(x, 0.0f), sum = m + part, moved = sum - m;
+  const float lost = (m - (sum - moved)) + (part - moved);
+  return cn_pick_f32(x > 32.0f, x, (sum + (lost + rest)) * cn_pow2_f32(k - k1));
 }
 
 CN_INLINE float cn_softsign_f32(float x) {

@@ -1,23 +1,6 @@
 #include "accuracy/reference.h"
 
-#include <math.h>
-
-static double exact_neg(double x) { return -x; }
-static double exact_sign(double x) { return isnan(x) ? x : (double)((x > 0) - (x < 0)); }
-static double exact_rsqrt(double x) { return 1 / sqrt(x); }
-static double exact_reciprocal(double x) { return 1 / x; }
-static double exact_sigmoid(double x) { return x < 0 ? exp(x) / (1 + exp(x)) : 1 / (1 + exp(-x)); }
-static double exact_softplus(double x) { return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x)); }
-static double exact_softsign(double x) { return isinf(x) ? copysign(1, x) : x / (1 + fabs(x)); }
-static double exact_mish(double x) {
-  if (isinf(x)) return x > 0 ? x : -0.0;
-  const double e = exp(x < 100 ? x : 100), n = e * (e + 2);
-  return x * (n / (n + 2));
-}
-static double exact_gelu(double x) { return isinf(x) ? (x > 0 ? x : -0.0) : x * erfc(-x * 0.70710678118654752440) / 2; }
-static double exact_gelu_tanh(double x) {
-  return isinf(x) ? (x > 0 ? x : -0.0) : x * exact_sigmoid(1.5957691216057307118 * (x + 0.044715 * x * x * x));
-}
+#include "accuracy/strips.h"
 
 static int mpfr_exact_sign(mpfr_ptr y, mpfr_srcptr x, mpfr_rnd_t r) { return mpfr_set_si(y, mpfr_sgn(x), r); }
 
@@ -89,9 +72,16 @@ static int mpfr_exact_gelu_tanh(mpfr_ptr y, mpfr_srcptr x, mpfr_rnd_t r) {
 }
 
 const Reference references[] = {
-#define ACCURACY(name, c, mpfr, f32, f64) {SC_##name, c, mpfr, f32},
+#define ACCURACY(name, parity, c, mpfr, f32, f64) {SC_##name, parity, screen_##name, judged_##name, mpfr, f32},
 #include "accuracy/functions.def"
 #undef ACCURACY
 };
 const size_t n_references = sizeof references / sizeof *references;
 const double narrow_bound = NARROW_BOUND;
+
+const WorstArgument worst_arguments[] = {
+#define WORST(name, x) {SC_##name, x},
+#include "accuracy/worst.def"
+#undef WORST
+};
+const size_t n_worst_arguments = sizeof worst_arguments / sizeof *worst_arguments;

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Judge the scalar functions by the program `accuracy`, in parts that run side by side, and hold the worst of each against its bound.
 
-  tests/accuracy/run.py PROGRAM                       a sample: every 49999th f32 argument and the neighbours of special ones
+  tests/accuracy/run.py PROGRAM                       a sample: every 49999th f32 argument, the neighbours of special ones and of the known worst ones
   tests/accuracy/run.py PROGRAM --exhaustive [NAME]   all 2^32 arguments (of these functions)
 
-Prints a row a function and type. The last line is `N passed, N failed`.
+Prints a row a function and type; "screen" is the largest error of the C library's function that MPFR saw, in units of 2^-53 of its value.
+The last line is `N passed, N failed`.
 """
 import argparse
 import concurrent.futures
@@ -17,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
 import harness  # noqa: E402
 
 SHARDS = 16
-HEAD = ("function", "type", "ULP", "bound", "argument", "result", "exact", "wrong")
+HEAD = ("function", "type", "ULP", "bound", "argument", "result", "exact", "wrong", "screen")
 
 
 def part(program, function, stride, shard, shards):
@@ -44,7 +45,8 @@ def main():
             old = worst.get((row[0], row[1]))
             wrong = int(row[7]) + (int(old[7]) if old else 0)
             kept = row if old is None or float(row[2]) > float(old[2]) else old
-            worst[row[0], row[1]] = [*kept[:7], str(wrong)]
+            screen = max(float(row[8]), float(old[8]) if old else 0)
+            worst[row[0], row[1]] = [*kept[:7], str(wrong), f"{screen:.2f}"]
     harness.table(list(worst.values()), HEAD)
     failed = [row for row in worst.values() if float(row[2]) > float(row[3]) or int(row[7])]
     for row in failed:

@@ -39,7 +39,7 @@ typedef struct Row {
   double bound32, bound64;
 } Row;
 static const Row rows[] = {
-#define ACCURACY(name, c, mpfr, f32, f64) {SC_##name, c##l, NULL, f32, f64},
+#define ACCURACY(name, parity, c, mpfr, f32, f64) {SC_##name, c##l, NULL, f32, f64},
 #include "accuracy/functions.def"
 #undef ACCURACY
     {SC_pow, NULL, powl, 1, 1},
