@@ -147,6 +147,20 @@ ahead (float[n] x, float[n] z, int64 times) => (float[n] y) {
   }>
 }""", *[{"x": random(1, 5), "z": random(2, 5), "times": s64(n)} for n in (1, 4)])
 
+graph("axis_without_a_dimension_that_only_data_tell", """
+unsqueeze (float[5] x, int64 axis, int64 times) => (float[m] y) {
+  empty = Constant <value = float[1] {0.0}> ()
+  zero = Constant <value = int64[1] {0}> ()
+  one = Constant <value = int64 {1}> ()
+  y = Loop (times, , empty) <body = step (int64 i, bool more, float[p] s) => (bool again, float[q] t) {
+    again = Identity (more)
+    next = Add (i, one)
+    end = Unsqueeze (next, axis)
+    part = Slice (x, zero, end)
+    t = Concat <axis = 0> (s, part)
+  }>
+}""", *[{"x": f32(1, 2, 3, 4, 5), "axis": s64(a), "times": s64(n)} for a, n in ((0, 3), (-1, 2), (0, 0))])
+
 # ---- If ----
 graph("branches_of_different_size", """
 choose (float[n] x, bool twice) => (float[m] y, float[n] also) {
