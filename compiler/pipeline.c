@@ -80,7 +80,9 @@ bool pipeline_run(Arena *a, Diags *d, const PipelineOptions *opt, Pipeline *ret)
   if (dumps(opt, "graph")) return ir_print(opt->dump, ir), true;
 
   const bool kernels = strcmp(opt->backend.target->language, "c") == 0;
-  if (!passes_run(ir, (PassOptions){.optimise = opt->optimise, .kernels = kernels, .float_qdq = opt->float_qdq})) return false;
+  const Target *target = opt->backend.target;
+  const uint32_t block = target_tile(target, "blocked_f32") ? target->vector_bits / 32 : 0;
+  if (!passes_run(ir, (PassOptions){.optimise = opt->optimise, .kernels = kernels, .block = block, .float_qdq = opt->float_qdq})) return false;
   if (dumps(opt, "passes")) return ir_print(opt->dump, ir), true;
 
   if (!lower_levels(a, d, opt, ret)) return false;

@@ -312,8 +312,53 @@ static const char *print_conv_pack(KernelPrinter *k, const ConvStep *v, const Di
   return at.data;
 }
 
+/* Over blocked channels: a call for the blocks that the widest driver takes, one for the rest. */
+static void print_blocked_calls(KernelPrinter *k, const ConvStep *v, int64_t blocks) {
+  Arena *arena = k->c->arena;
+  const long long lanes = v->attr.block, wide = blocks - v->rest;
+  kernel_tasks(k, 2, arena_printf(arena, "cn_blocked_conv_f32_%u(&a, scratch", v->wide).ptr, arena_printf(arena, "cn_blocked_tasks(&a, %u)", v->wide).ptr);
+  if (!v->rest) return;
+  sb_puts(&k->body, "  cn_blocked_conv_f32_args b = a;\n");
+  sb_printf(&k->body, "  b.weights += %lld * cn_blocked_walk_of(&b.window, b.plain, %lld).depth;\n", wide * lanes, lanes);
+  sb_printf(&k->body, "  b.first = %lld;\n  b.blocks = %u;\n", wide, v->rest);
+  kernel_tasks(k, 2, arena_printf(arena, "cn_blocked_conv_f32_%u(&b, scratch", v->rest).ptr, arena_printf(arena, "cn_blocked_tasks(&b, %u)", v->rest).ptr);
+}
+
+static bool emit_blocked_conv(EmitCtx *c, const Step *s) {
+  const ConvStep *v = s->attr;
+  const Program *p = c->program;
+  DimCtx *d = p->dims;
+  const PTensor *x = &p->tensors.data[s->in[0]], *y = &p->tensors.data[s->out[0]];
+  const ConvAttr *attr = &v->attr;
+  const WindowDims w = window_dims(d, x, y, 2, v->kernel, attr->stride, attr->dilation, attr->dilate_x, attr->pad_lo, attr->pad_hi);
+  int64_t blocks = 0;
+  (void)dim_is_const(y->dims[1], &blocks);
+  KernelPrinter k = kernel_printer(c, s);
+  const Str in = emit_param(&k.params, s->in[0]), weights = emit_param(&k.params, s->in[1]);
+  const Registers r = find_registers(c, &v->epilogue, y, 1, true); /* a bias of its own form: pass_fuse made it the convolution's */
+  const TileAxes axes = {.rows = 1, .columns = 2};
+  const TileFunction tile = emit_tile(c, s, s->out[0], &v->epilogue, r.done, &axes);
+  emit_tile_context(&k, &tile);
+  const WindowChannels dense = {x->dims[0], d->one, v->channels, dim_mulc(d, y->dims[1], attr->block), false};
+  const WindowChannels single = {x->dims[0], y->dims[1], d->one, d->one, false};
+  kernel_args_of_window(&k, v->depthwise ? "cn_blocked_depthwise_f32_args" : "cn_blocked_conv_f32_args", &w, v->depthwise ? &single : &dense);
+  if (!v->depthwise && x->rank == 4) kernel_arg(&k, ".plain = 1");
+  if (!v->depthwise) kernel_arg(&k, ".blocks = %lld", (long long)(blocks - v->rest));
+  kernel_arg(&k, ".in = %s", in.ptr);
+  kernel_arg(&k, ".weights = %s", weights.ptr);
+  kernel_arg(&k, ".out = y");
+  print_registers(&k, &r, s->in[2], true, &tile);
+  kernel_args_end(&k);
+  const char *depthwise = window_driver(c->opt->target, "cn_blocked_depthwise_f32", &w);
+  if (v->depthwise) kernel_tasks(&k, 2, arena_printf(c->arena, "%s(&a", depthwise).ptr, "cn_blocked_depthwise_f32_tasks(&a)");
+  else print_blocked_calls(&k, v, blocks);
+  kernel_finish(&k);
+  return print_rest(c, s, &v->epilogue, r.done, &tile);
+}
+
 bool emit_conv(EmitCtx *c, const Step *s) {
   if (step_is_integer(s)) return emit_integer_conv(c, s);
+  if (((const ConvStep *)s->attr)->attr.block) return emit_blocked_conv(c, s);
   const ConvStep *v = s->attr;
   const Program *p = c->program;
   DimCtx *d = p->dims;
@@ -354,12 +399,14 @@ bool emit_pool(EmitCtx *c, const Step *s) {
   KernelPrinter k = kernel_printer(c, s);
   Str in = emit_param(&k.params, s->in[0]);
   const WindowChannels channels = {x->dims[0], x->dims[1], d->one, d->one, true};
-  kernel_args_of_window(&k, "cn_pool_f32_args", &w, &channels);
+  kernel_args_of_window(&k, attr->block ? "cn_blocked_pool_f32_args" : "cn_pool_f32_args", &w, &channels);
   kernel_arg(&k, ".in = %s", in.ptr);
   kernel_arg(&k, ".out = y");
   if (attr->kind == POOL_AVERAGE) kernel_arg(&k, ".flags = CN_POOL_AVERAGE%s", attr->count_include_pad ? " | CN_POOL_INCLUDE_PAD" : "");
+  if (attr->kind == POOL_SUM && attr->block) kernel_arg(&k, ".flags = CN_POOL_SUM");
   kernel_args_end(&k);
-  kernel_tasks(&k, 2, arena_printf(c->arena, "%s(&a, scratch", window_driver(c->opt->target, "cn_pool_f32", &w)).ptr, "cn_pool_f32_tasks(&a)");
+  const char *driver = attr->block ? "cn_blocked_pool_f32(&a" : arena_printf(c->arena, "%s(&a, scratch", window_driver(c->opt->target, "cn_pool_f32", &w)).ptr;
+  kernel_tasks(&k, 2, driver, attr->block ? "cn_blocked_pool_f32_tasks(&a)" : "cn_pool_f32_tasks(&a)");
   kernel_finish(&k);
   return true;
 }

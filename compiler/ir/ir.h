@@ -125,6 +125,7 @@ typedef struct ConvAttr {
   const int64_t *stride, *dilation, *dilate_x;   /* [n_spatial] */
   const Dim *const *pad_lo, *const *pad_hi;      /* [n_spatial] in elements of the spread input, may be negative */
   DType acc;
+  int64_t block; /* by pass_layout, 0: plain. Results, and inputs of rank 5, are [N][channel blocks][H][W][block]; w stays plain */
 } ConvAttr;
 typedef enum PoolKind { POOL_MAX, POOL_AVERAGE, POOL_LP, POOL_SUM } PoolKind;
 typedef struct PoolAttr { /* of [N][C][n_spatial axes]; out[1], if present: MaxPool's flat indices (s64) */
@@ -135,6 +136,7 @@ typedef struct PoolAttr { /* of [N][C][n_spatial axes]; out[1], if present: MaxP
   bool count_include_pad;
   bool column_major; /* of the indices */
   int64_t p;         /* POOL_LP */
+  int64_t block;     /* by pass_layout: as ConvAttr's, in and out */
 } PoolAttr;
 typedef struct SoftmaxAttr { uint32_t axis; bool log; } SoftmaxAttr;
 typedef enum NormKind { NORM_LAYER, NORM_RMS } NormKind;

@@ -169,6 +169,29 @@ static bool verify_axis(Verify *v, const Node *n, uint32_t axis, uint32_t most) 
   return same_shape(v, n->in[0], n->out[0], UINT32_MAX) ? true : fault(v, "the shape changes");
 }
 
+/* The channels of [N][blocks][H][W][block], or of a plain [N][C][H][W] where that may be; -1: neither. */
+static int64_t blocked_channels(const Value *v, int64_t block, bool plain) {
+  int64_t n;
+  if (!is_tensor(v) || v->type.dtype != DT_f32 || v->type.rank < 4 || !dim_is_const(v->type.dims[1], &n)) return -1;
+  if (v->type.rank == 5 && dim_is(v->type.dims[4], block) && block <= INT32_MAX && n <= INT32_MAX) return n * block;
+  return plain && v->type.rank == 4 ? n : -1;
+}
+
+/* Blocked channels: all sizes but the batch are known where pass_layout makes these. */
+static bool verify_blocked(Verify *v, const Node *n, int64_t block) {
+  const Value *x = n->in[0], *y = n->out[0], *w = n->op == OP_CONV ? n->in[1] : NULL;
+  const int64_t in = blocked_channels(x, block, n->op == OP_CONV), out = blocked_channels(y, block, false);
+  int64_t m, c;
+  if (in < 0 || out < 0) return fault(v, "operands without such blocks");
+  if (!may_equal(v, x->type.dims[0], y->type.dims[0])) return fault(v, "the batch changes");
+  if (!w) return in == out ? true : fault(v, "the channels change");
+  if (!is_tensor(w) || !w->data || w->type.rank != 4 || !dim_is_const(w->type.dims[0], &m) || !dim_is_const(w->type.dims[1], &c))
+    return fault(v, "weights that are not constant");
+  if (((const ConvAttr *)n->attr)->group != 1) return x->type.rank == 5 && c == 1 && m == in && m == out ? true : fault(v, "the weights are of other channels");
+  const bool fits = x->type.rank == 4 ? c == in : c <= in && c > in - block;
+  return fits && m <= out && m > out - block ? true : fault(v, "the weights are of other channels");
+}
+
 static bool verify_windows(Verify *v, const Node *n, uint32_t n_spatial) {
   const Value *x = n->in[0], *y = n->out[0];
   if (x->type.rank != n_spatial + 2 || y->type.rank != n_spatial + 2) return fault(v, "rank %u with %u spatial axes", x->type.rank, n_spatial);
@@ -242,8 +265,14 @@ static bool verify_op(Verify *v, const Node *n) {
     case OP_REDUCE: return verify_reduce(v, n);
     case OP_SCAN: return ((const ScanAttr *)n->attr)->axis < rank ? verify_axis(v, n, 0, rank) : fault(v, "axis %u", ((const ScanAttr *)n->attr)->axis);
     case OP_CONTRACT: return verify_contract(v, n);
-    case OP_CONV: return verify_windows(v, n, ((const ConvAttr *)n->attr)->n_spatial);
-    case OP_POOL: return verify_windows(v, n, ((const PoolAttr *)n->attr)->n_spatial);
+    case OP_CONV: {
+      const ConvAttr *a = n->attr;
+      return a->block ? verify_blocked(v, n, a->block) : verify_windows(v, n, a->n_spatial);
+    }
+    case OP_POOL: {
+      const PoolAttr *a = n->attr;
+      return a->block ? verify_blocked(v, n, a->block) : verify_windows(v, n, a->n_spatial);
+    }
     case OP_SOFTMAX: return ((const SoftmaxAttr *)n->attr)->axis < rank ? verify_axis(v, n, 0, rank) : fault(v, "axis %u", ((const SoftmaxAttr *)n->attr)->axis);
     case OP_NORM: return verify_axis(v, n, ((const NormAttr *)n->attr)->axis, rank);
     case OP_IF: return verify_branches(v, n);

@@ -1,4 +1,5 @@
 /* Steps that are kernels: products, convolution, pooling, composites and runtime functions. */
+#include "lower/lower_blocked.h"
 #include "lower/lower_integer.h"
 #include "lower/scratch.h"
 #include "lower/window.h"
@@ -215,6 +216,7 @@ bool lower_conv(Lower *l, const Node *n) {
   ConvStep *s = NEW(l->a, ConvStep);
   s->attr = *(const ConvAttr *)n->attr;
   if (s->attr.acc == DT_s32) return lower_integer_conv(l, n, s);
+  if (s->attr.block) return lower_blocked_conv(l, n, s);
   uint32_t in[5], out, n_spatial = s->attr.n_spatial;
   for (uint32_t k = 0; k < 5; k++) in[k] = k < n->n_in ? lower_dense(l, n->in[k], n->src) : NO_TENSOR;
   out = lower_result(l, n->out[0]);
@@ -246,7 +248,8 @@ bool lower_pool(Lower *l, const Node *n) {
   const Dim *kernel[3];
   for (uint32_t i = 0; i < s->attr.n_spatial; i++) kernel[i] = dim_const(c, s->attr.kernel[i]);
   WindowDims win = window_dims(c, &x, &y, s->attr.n_spatial, kernel, s->attr.stride, s->attr.dilation, NULL, s->attr.pad_lo, s->attr.pad_hi);
-  const Dim *scratch = target_tile(l->opt->target, "gemm_f32") ? scratch_plane(c, l->opt->target, &win, true) : NULL;
+  const bool copies = target_tile(l->opt->target, "gemm_f32") && !s->attr.block;
+  const Dim *scratch = copies ? scratch_plane(c, l->opt->target, &win, true) : NULL;
   (void)lower_step(l, STEP_POOL, &in, 1, &out, 1, s, scratch, n->src);
   return true;
 }

@@ -141,6 +141,7 @@ typedef struct ConvStep {
   bool w_packed;            /* in[1] holds row panels for the target's kernel; else the step packs into scratch */
   const Dim *pack_bytes;    /* of scratch, ahead of the kernel's own */
   int32_t in_zero;          /* integer (attr.acc s32): x's zero point where in[3] is absent */
+  uint32_t wide, rest;      /* attr.block: output blocks that the driver takes at a time; of the last call, 0: none */
   Epilogue epilogue;
 } ConvStep;
 

@@ -1,5 +1,6 @@
 #include "lower/window.h"
 
+#include "kernels/blocked.h"
 #include "kernels/plane.h"
 
 typedef struct WindowRow {
@@ -76,4 +77,11 @@ const Dim *window_direct(DimCtx *c, const Target *t, const WindowDims *w, const 
   if (!window_known(w, counts, groups, &known) || !window_modest(&known)) return NULL;
   if (!cn_conv_direct_wins(&known, lanes, tile->mr, tile->nr)) return NULL;
   return dim_const(c, (int64_t)(cn_direct_scratch(&known, lanes) * sizeof(float)));
+}
+
+const Dim *window_blocked_scratch(DimCtx *c, const Target *t, const WindowDims *w, const Dim *channels, const Dim *m, bool plain) {
+  const Dim *counts[3] = {c->one, channels, m}; /* images: each task has one */
+  cn_window known;
+  if (!window_known(w, counts, 1, &known)) return c->zero; /* pass_layout takes no others */
+  return dim_const(c, (int64_t)(cn_blocked_conv_f32_scratch(&known, plain, t->vector_bits / 32) * sizeof(float)));
 }

@@ -1,4 +1,4 @@
-/* Which driver of runtime-lite runs a sliding window whose sizes are known. */
+/* Which driver of runtime-lite runs a sliding window whose sizes are known but for the batch. */
 #ifndef CASTNET_WINDOW_H
 #define CASTNET_WINDOW_H
 
@@ -10,5 +10,8 @@ const char *window_driver(const Target *t, const char *general, const WindowDims
 /* Scratch in bytes of a direct convolution where all sizes are known and the target gains by it, else NULL. */
 const Dim *window_direct(DimCtx *c, const Target *t, const WindowDims *w, const Dim *images, int64_t groups, const Dim *channels,
                          const Dim *m);
+
+/* Bytes of scratch of a convolution over blocked channels, whose sizes are known but for the batch. */
+const Dim *window_blocked_scratch(DimCtx *c, const Target *t, const WindowDims *w, const Dim *channels, const Dim *m, bool plain);
 
 #endif

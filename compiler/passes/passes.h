@@ -26,9 +26,14 @@ bool pass_fuse(Ir *ir);
 /* Products and convolutions of dequantised operands become integer ones; what quantises them again joins their scales. */
 bool pass_quantise(Ir *ir);
 
+/* Chains of convolutions over images, and what stands between them, compute on blocked channels, `block` in a vector; values
+ * are reordered only at the chain's ends. Never changes what a value is called or means elsewhere. */
+bool pass_layout(Ir *ir, uint32_t block);
+
 typedef struct PassOptions {
   bool optimise;  /* false: only what lowering requires */
   bool kernels;   /* the target's language has all kernels: integer ones, those over rows */
+  uint32_t block; /* channels of a block for pass_layout, 0: plain layouts only */
   bool float_qdq; /* no pass_quantise: quantised graphs compute in float as they are written */
 } PassOptions;
 

@@ -23,6 +23,9 @@
 
 #define CN_GEMM_S16_NR 16
 
+/* Sums that a convolution over blocked channels keeps in registers. */
+#define CN_BLOCKED_F32_SUMS 12
+
 #define CN_VF32_LANES 8
 
 typedef __m256 cn_vf32;

@@ -23,6 +23,9 @@
 
 #define CN_GEMM_S16_NR 32
 
+/* Sums that a convolution over blocked channels keeps in registers. */
+#define CN_BLOCKED_F32_SUMS 24
+
 #define CN_VF32_LANES 16
 
 typedef __m512 cn_vf32;

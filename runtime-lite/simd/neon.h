@@ -24,6 +24,9 @@
 
 #define CN_GEMM_S16_NR 8
 
+/* Sums that a convolution over blocked channels keeps in registers. */
+#define CN_BLOCKED_F32_SUMS 24
+
 #define CN_VF32_LANES 4
 
 typedef float32x4_t cn_vf32;

@@ -11,6 +11,9 @@
 
 #define CN_SIMD
 
+/* Sums that a convolution over blocked channels keeps in registers. */
+#define CN_BLOCKED_F32_SUMS 4
+
 #define CN_VF32_LANES 1
 
 typedef float cn_vf32;

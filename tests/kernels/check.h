@@ -7,6 +7,8 @@
 #include <stdint.h>
 
 #include "kernels/attention_f32.h"
+#include "kernels/blocked_f32.h"
+#include "kernels/blocked_window_f32.h"
 #include "kernels/conv_f32.h"
 #include "kernels/conv_s16.h"
 #include "kernels/depthwise_f32.h"
@@ -19,6 +21,9 @@
 
 typedef void DepthwiseRun(const cn_depthwise_f32_args *a, float *scratch, size_t t0, size_t t1);
 typedef void PoolRun(const cn_pool_f32_args *a, float *scratch, size_t t0, size_t t1);
+
+typedef void BlockedRun(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1);
+typedef void BlockedDepthwiseRun(const cn_blocked_depthwise_f32_args *a, size_t t0, size_t t1);
 
 /* A target's kernels, as tests/kernels/set.c exports them. */
 typedef struct KernelSet {
@@ -38,6 +43,11 @@ typedef struct KernelSet {
   size_t (*pool_f32_tasks)(const cn_pool_f32_args *a);
   size_t (*pool_f32_scratch)(const cn_window *w);
   PoolRun *pool_f32, *pool_f32_2x2s2, *pool_f32_3x3s2;
+  size_t (*blocked_tasks)(const cn_blocked_conv_f32_args *a, size_t n);
+  BlockedRun *blocked_conv_f32[5]; /* by the blocks that they take at a time */
+  BlockedDepthwiseRun *blocked_depthwise_f32, *blocked_depthwise_f32_3x3s1, *blocked_depthwise_f32_3x3s2, *blocked_depthwise_f32_5x5s1,
+      *blocked_depthwise_f32_5x5s2;
+  void (*blocked_pool_f32)(const cn_blocked_pool_f32_args *a, size_t t0, size_t t1);
   size_t s16_mr, s16_nr;
   size_t (*gemm_s16_tasks)(const cn_gemm_s16_args *g);
   size_t (*gemm_s16_scratch)(size_t m, size_t k);
@@ -84,6 +94,15 @@ cn_window pick_geometry(Case *c, int flat, int dilated_input);
 
 /* Two dimensions, a square kernel, one stride, no dilation. */
 cn_window pick_square(Case *c, size_t kernel, size_t stride);
+
+/* tests/kernels/conv.c: input, weights, output and epilogue of a convolution, its weights in ONNX's order being the result; a run of it,
+ * in one piece against the reference, in two pieces bit for bit. */
+float *conv_operands(Case *c, cn_conv_f32_args *a);
+typedef void ConvRunner(Case *c, const cn_conv_f32_args *a, float *scratch, size_t t0, size_t t1);
+void conv_both_ways(Case *c, ConvRunner *run, const cn_conv_f32_args *a, const float *weights, float *scratch, size_t tasks);
+
+/* tests/kernels/pool.c: the value of one place of a channel. */
+double pool_reference(const cn_pool_f32_args *a, size_t channel, const size_t o[3]);
 
 #define WINDOW(...)
 #define KERNEL(function, family, dtype, tile, file) void test_##function(Case *c);

@@ -23,7 +23,7 @@ JUMP = re.compile(r"\s+(?:j\w+|b\.\w+|b[a-z]{2}|b|cbn?z\s+\w+,|tbn?z\s+\w+,\s*#?
 FMA = re.compile(r"vfmadd\w+|fmla\s")
 MADD = re.compile(r"vpmaddwd|vpdp\w+|addp\s")  # NEON multiplies halves: the sum of neighbours is there once
 # tile: the functions that hold it, and the instruction of each vector of it
-TILED = {"gemm_f32": (("cn_gemm_f32", "cn_conv_f32"), FMA), "gemm_s16": (("cn_block_s16",), MADD)}
+TILED = {"gemm_f32": (("cn_gemm_f32", "cn_conv_f32"), FMA), "gemm_s16": (("cn_block_s16",), MADD), "blocked_f32": (("cn_blocked_conv_f32_{mr}",), FMA)}
 
 
 def rows(path, macro):
@@ -110,7 +110,9 @@ def check(root, compiler, level, target, kernels, directory):
         return []
     bad = []
     for tile, mr, nr, *_ in rows(target, "TILE"):
-        bad += check_tiles(out.read_text(), *TILED[tile], int(mr) * int(nr) * 32 // int(bits))
+        functions, instruction = TILED[tile]
+        functions = [f.format(mr=mr) for f in functions]
+        bad += check_tiles(out.read_text(), functions, instruction, int(mr) * int(nr) * 32 // int(bits))
     return bad
 
 

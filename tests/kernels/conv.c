@@ -106,7 +106,7 @@ cn_window pick_square(Case *c, size_t kernel, size_t stride) {
 }
 
 /* Input, weights, output and epilogue; returns the weights in ONNX's order. */
-static float *pick_operands(Case *c, cn_conv_f32_args *a) {
+float *conv_operands(Case *c, cn_conv_f32_args *a) {
   const cn_window *w = &a->window;
   const size_t n_weights = w->groups * w->m * w->c * cn_volume(w->kernel), n_bias = w->groups * w->m;
   const size_t ins = w->images * w->groups * w->c * cn_volume(w->in), outs = w->images * n_bias * cn_volume(w->out);
@@ -123,29 +123,27 @@ static float *pick_operands(Case *c, cn_conv_f32_args *a) {
   return weights;
 }
 
-typedef void Runner(const KernelSet *s, const cn_conv_f32_args *a, float *scratch, size_t t0, size_t t1);
-
 /* In one piece against the reference, then in two pieces against that, bit for bit. */
-static void run_both_ways(Case *c, Runner *run, const cn_conv_f32_args *a, const float *weights, float *scratch, size_t tasks) {
+void conv_both_ways(Case *c, ConvRunner *run, const cn_conv_f32_args *a, const float *weights, float *scratch, size_t tasks) {
   const cn_window *w = &a->window;
   const size_t outs = w->images * w->groups * w->m * cn_volume(w->out), cut = pick(c, (uint32_t)tasks + 1);
   float *before = guarded(c, outs), *again = guarded(c, outs);
   memcpy(before, a->out, outs * sizeof(float));
-  run(c->set, a, scratch, 0, tasks);
+  run(c, a, scratch, 0, tasks);
   compare(c, a, weights, before);
   memcpy(again, a->out, outs * sizeof(float));
   memcpy(a->out, before, outs * sizeof(float));
-  run(c->set, a, scratch, cut, tasks);
-  run(c->set, a, scratch, 0, cut);
+  run(c, a, scratch, cut, tasks);
+  run(c, a, scratch, 0, cut);
   if (memcmp(again, a->out, outs * sizeof(float)) != 0) fail(c, "%s: the split of tasks changes the result", c->kernel);
 }
 
-static void run_conv(const KernelSet *s, const cn_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
-  s->conv_f32(a, scratch, t0, t1);
+static void run_conv(Case *c, const cn_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
+  c->set->conv_f32(a, scratch, t0, t1);
 }
 
-static void run_direct(const KernelSet *s, const cn_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
-  s->conv_f32_direct(a, scratch, t0, t1);
+static void run_direct(Case *c, const cn_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
+  c->set->conv_f32_direct(a, scratch, t0, t1);
 }
 
 static void test_conv(Case *c, int direct) {
@@ -156,13 +154,13 @@ static void test_conv(Case *c, int direct) {
   w->groups = pick(c, 3) ? 1 : 1 + pick(c, 3);
   w->c = pick(c, 5) ? 1 + pick(c, 9) : 1 + pick(c, (uint32_t)s->kc / 2);
   w->m = 1 + pick(c, (uint32_t)(2 * s->mr + 1));
-  const float *weights = pick_operands(c, &a);
+  const float *weights = conv_operands(c, &a);
   const size_t taps = cn_volume(w->kernel);
   float *packed = guarded(c, w->groups * cn_pack_size(w->c * taps, w->m, s->mr));
   cn_pack_conv_f32(weights, w->groups, w->m, w->c, taps, s->mr, packed);
   a.weights = packed;
-  if (direct) run_both_ways(c, run_direct, &a, weights, guarded(c, s->conv_f32_direct_scratch(w)), s->conv_f32_direct_tasks(&a));
-  else run_both_ways(c, run_conv, &a, weights, guarded(c, s->conv_f32_scratch(w)), s->conv_f32_tasks(&a));
+  if (direct) conv_both_ways(c, run_direct, &a, weights, guarded(c, s->conv_f32_direct_scratch(w)), s->conv_f32_direct_tasks(&a));
+  else conv_both_ways(c, run_conv, &a, weights, guarded(c, s->conv_f32_scratch(w)), s->conv_f32_tasks(&a));
 }
 
 void test_cn_conv_f32(Case *c) { test_conv(c, 0); }
@@ -172,11 +170,11 @@ static cn_depthwise_f32_args as_depthwise(const cn_conv_f32_args *a) {
   return (cn_depthwise_f32_args){.window = a->window, .in = a->in, .weights = a->weights, .out = a->out, .ep = a->ep};
 }
 
-/* A depthwise kernel as a Runner: which one is the case's. */
+/* A depthwise kernel as a ConvRunner: which one is the case's. */
 #define RUNNER(kernel)                                                                                                \
-  static void run_##kernel(const KernelSet *s, const cn_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {     \
+  static void run_##kernel(Case *c, const cn_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {     \
     const cn_depthwise_f32_args d = as_depthwise(a);                                                                  \
-    s->kernel(&d, scratch, t0, t1);                                                                                   \
+    c->set->kernel(&d, scratch, t0, t1);                                                                                  \
   }
 
 RUNNER(depthwise_f32)
@@ -185,14 +183,14 @@ RUNNER(depthwise_f32_3x3s2)
 RUNNER(depthwise_f32_5x5s1)
 RUNNER(depthwise_f32_5x5s2)
 
-static void test_depthwise(Case *c, Runner *run, cn_window window) {
+static void test_depthwise(Case *c, ConvRunner *run, cn_window window) {
   const KernelSet *s = c->set;
   cn_conv_f32_args a = {.window = window};
   a.window.groups = 1 + pick(c, 5);
   a.window.m = pick(c, 3) ? 1 : 1 + pick(c, 3);
-  a.weights = pick_operands(c, &a);
+  a.weights = conv_operands(c, &a);
   const cn_depthwise_f32_args d = as_depthwise(&a);
-  run_both_ways(c, run, &a, a.weights, guarded(c, s->depthwise_f32_scratch(&a.window)), s->depthwise_f32_tasks(&d));
+  conv_both_ways(c, run, &a, a.weights, guarded(c, s->depthwise_f32_scratch(&a.window)), s->depthwise_f32_tasks(&d));
 }
 
 void test_cn_depthwise_f32(Case *c) {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* The definition: over the taps of a window, the maximum (NaN wins) or the sum over the count. */
-static double reference(const cn_pool_f32_args *a, size_t channel, const size_t o[3]) {
+double pool_reference(const cn_pool_f32_args *a, size_t channel, const size_t o[3]) {
   const cn_window *w = &a->window;
   const float *in = a->in + channel * cn_volume(w->in);
   double sum = 0, most = -INFINITY;
@@ -46,7 +46,7 @@ static void test_pool(Case *c, PoolRun *run, cn_window window) {
   run(&a, scratch, 0, tasks);
   for (size_t i = 0; i < outs; i++) {
     const size_t p = i % pixels, o[3] = {p / w->out[2] / w->out[1], p / w->out[2] % w->out[1], p % w->out[2]};
-    const double want = reference(&a, i / pixels, o);
+    const double want = pool_reference(&a, i / pixels, o);
     if (!close_enough(a.out[i], want, 1e-5)) fail(c, "%s place %zu is %g, not %g", c->kernel, i, (double)a.out[i], want);
   }
   memcpy(again, a.out, outs * sizeof(float));

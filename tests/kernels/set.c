@@ -18,6 +18,8 @@
   _Static_assert((mc) % (mr) == 0 && (nc) % (nr) == 0 && (nr) % CN_VF32_LANES == 0, "blocks are whole tiles");
 #define TILE_gemm_s16(mr, nr, kc, mc, nc) \
   _Static_assert(CN_GEMM_S16_MR == (mr) && CN_GEMM_S16_NR == (nr) && (nr) % CN_VS32_LANES == 0, "tile");
+#define TILE_blocked_f32(mr, nr, kc, mc, nc) \
+  _Static_assert(CN_BLOCKED_F32_SUMS * CN_VF32_LANES == (mr) * (nr), "sums in registers");
 #include TARGET_DEF
 #undef TARGET
 #undef LAYER
@@ -188,6 +190,8 @@ static size_t depthwise_f32_scratch(const cn_window *w) { return cn_depthwise_f3
 static size_t pool_f32_tasks(const cn_pool_f32_args *a) { return cn_pool_f32_tasks(a); }
 static size_t pool_f32_scratch(const cn_window *w) { return cn_pool_f32_scratch(w); }
 
+static size_t blocked_tasks(const cn_blocked_conv_f32_args *a, size_t n) { return cn_blocked_tasks(a, n); }
+
 static size_t gemm_s16_tasks(const cn_gemm_s16_args *g) { return cn_gemm_s16_tasks(g); }
 static size_t gemm_s16_scratch(size_t m, size_t k) { return cn_gemm_s16_scratch(m, k); }
 static size_t conv_s16_tasks(const cn_conv_s16_args *a) { return cn_conv_s16_tasks(a); }
@@ -224,6 +228,14 @@ const KernelSet SET = {
     .pool_f32 = cn_pool_f32,
     .pool_f32_2x2s2 = cn_pool_f32_2x2s2,
     .pool_f32_3x3s2 = cn_pool_f32_3x3s2,
+    .blocked_tasks = blocked_tasks,
+    .blocked_conv_f32 = {0, cn_blocked_conv_f32_1, cn_blocked_conv_f32_2, cn_blocked_conv_f32_3, cn_blocked_conv_f32_4},
+    .blocked_depthwise_f32 = cn_blocked_depthwise_f32,
+    .blocked_depthwise_f32_3x3s1 = cn_blocked_depthwise_f32_3x3s1,
+    .blocked_depthwise_f32_3x3s2 = cn_blocked_depthwise_f32_3x3s2,
+    .blocked_depthwise_f32_5x5s1 = cn_blocked_depthwise_f32_5x5s1,
+    .blocked_depthwise_f32_5x5s2 = cn_blocked_depthwise_f32_5x5s2,
+    .blocked_pool_f32 = cn_blocked_pool_f32,
     .s16_mr = CN_GEMM_S16_MR,
     .s16_nr = CN_GEMM_S16_NR,
     .gemm_s16_tasks = gemm_s16_tasks,

@@ -1,0 +1,254 @@
+/* Blocked channels: a convolution whose sizes are known computes [N][C / block][H][W][block], so that a vector holds one place of
+ * neighbouring channels whatever the image's size; pooling, element-wise work and concatenations behind it stay in that form. Each
+ * such node's plain result is a view of the blocked one, made beside it; where all readers take the blocked one it is dead. */
+#include "passes/passes.h"
+
+#include "ir/build_priv.h"
+
+enum { PLAIN_CHANNELS = 4, MIN_PIXELS = 4, WORK = 512, SIDE = 1 << 20, AREA = 1 << 24 };
+
+typedef struct Layout {
+  Arena *arena; /* of the pass */
+  int64_t block;
+  VEC(Value *) of; /* by id of the plain view: [N][blocks][H][W][block], what lies behind the channels is anything; NULL: none */
+} Layout;
+
+static int64_t size_of(const Value *v, uint32_t axis) {
+  int64_t n;
+  return dim_is_const(v->type.dims[axis], &n) ? n : -1;
+}
+
+/* f32 [N][C][H][W], all but N known and modest. */
+static bool is_image(const Value *v) {
+  if (v->type.kind != TYPE_TENSOR || v->type.dtype != DT_f32 || v->type.rank != 4) return false;
+  for (uint32_t a = 1; a < 4; a++)
+    if (size_of(v, a) < 1 || size_of(v, a) > SIDE) return false;
+  return size_of(v, 2) * size_of(v, 3) < AREA;
+}
+
+static Value *blocked_of(const Layout *l, const Value *v) { return v && v->id < l->of.n ? l->of.data[v->id] : NULL; }
+
+static int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
+
+/* ---- from and to plain values ---- */
+/* [N][C][H][W] as blocks: a copy that moves elements, for edges. */
+static Value *to_blocks(Builder *b, const Layout *l, Value *v) {
+  static const uint32_t perm[] = {0, 1, 3, 4, 2};
+  const int64_t channels = size_of(v, 1), room = round_up(channels, l->block);
+  const Dim *const *d = v->type.dims, *zero = b->ir->dims->zero;
+  const Dim *dims[5] = {d[0], bd_const(b, room / l->block), bd_const(b, l->block), d[2], d[3]};
+  const Dim *lo[4] = {zero, zero, zero, zero}, *hi[4] = {zero, bd_const(b, room - channels), zero, zero};
+  if (room != channels) v = build_pad(b, v, PAD_CONSTANT, lo, hi, NULL);
+  return build_transpose(b, build_reshape(b, v, 5, dims), perm);
+}
+
+/* The node's result, plain: a view of the blocked value x, known as that from now on. */
+static bool give(Builder *b, Layout *l, const Node *n, Value *x, Value **ret) {
+  static const uint32_t perm[] = {0, 1, 4, 2, 3};
+  const Dim *const *d = x->type.dims, *zero = b->ir->dims->zero;
+  const Dim *dims[4] = {d[0], dim_mulc(b->ir->dims, d[1], l->block), d[2], d[3]};
+  if (!x->name.len) x->name = n->out[0]->name;
+  Value *all = build_reshape(b, build_transpose(b, x, perm), 4, dims);
+  Value *plain = build_slice(b, all, 1, zero, n->out[0]->type.dims[1], b->ir->dims->one);
+  while (l->of.n <= plain->id) vec_push(l->arena, l->of, NULL);
+  l->of.data[plain->id] = x;
+  ret[0] = plain;
+  return true;
+}
+
+/* A constant [channels][each] with zeros behind, in whole blocks, of the shape `dims`. */
+static Value *fill_up(Builder *b, const Layout *l, const Value *v, int64_t channels, int64_t each, uint32_t rank, const Dim *const *dims) {
+  const size_t n = (size_t)(channels * each), room = (size_t)(round_up(channels, l->block) * each);
+  float *dst = NEW_ARRAY(b->ir->arena, float, room);
+  memcpy(dst, tensor_host_elements(b->ir->arena, v->data), n * sizeof *dst);
+  return ir_add_const(b->ir, type_tensor(b->ir, DT_f32, rank, dims), tensor_take_host(b->ir->arena, DT_f32, room, dst), v->name);
+}
+
+/* ---- convolution ---- */
+/* A window along one axis, none of whose sizes overflows what a kernel counts. */
+static bool is_modest(const ConvAttr *a, const Value *w, const Value *y, uint32_t i) {
+  int64_t lo, hi;
+  if (a->dilate_x[i] != 1 || a->stride[i] > SIDE || a->dilation[i] > SIDE || size_of(w, 2 + i) > SIDE) return false;
+  if (!dim_is_const(a->pad_lo[i], &lo) || !dim_is_const(a->pad_hi[i], &hi) || lo < 0 || lo > SIDE || hi > SIDE) return false;
+  return (size_of(y, 2 + i) - 1) * a->stride[i] + (size_of(w, 2 + i) - 1) * a->dilation[i] < SIDE;
+}
+
+static bool plain_window(const ConvAttr *a, const Value *x, const Value *w, const Value *y) {
+  if (a->n_spatial != 2 || a->acc != DT_f32 || !is_image(x) || !is_image(y)) return false;
+  if (!w->data || w->type.dtype != DT_f32 || w->type.rank != 4) return false;
+  return is_modest(a, w, y, 0) && is_modest(a, w, y, 1) && size_of(y, 2) * size_of(y, 3) >= MIN_PIXELS;
+}
+
+/* Whether the padded copy of a plain input is modest, too. */
+static bool has_small_copy(const ConvAttr *a, const Value *w, const Value *y) {
+  int64_t area = 1;
+  for (uint32_t i = 0; i < 2; i++) area *= (size_of(y, 2 + i) - 1) * a->stride[i] + (size_of(w, 2 + i) - 1) * a->dilation[i] + 1;
+  return area < AREA;
+}
+
+/* Whether a convolution whose input is plain pays for the copy into blocks: products for each element of both sides. */
+static bool worth_a_copy(const Value *w) {
+  const int64_t m = size_of(w, 0), c = size_of(w, 1), taps = size_of(w, 2) * size_of(w, 3);
+  return m * c * taps / (m + c) >= WORK;
+}
+
+static Type blocked_type(Builder *b, const Layout *l, const Value *y) {
+  const Dim *const *d = y->type.dims;
+  const Dim *dims[5] = {d[0], bd_const(b, round_up(size_of(y, 1), l->block) / l->block), d[2], d[3], bd_const(b, l->block)};
+  return type_tensor(b->ir, DT_f32, 5, dims);
+}
+
+static bool give_conv(Builder *b, const Node *n, Layout *l, Value **in, Value **ret) {
+  ConvAttr *attr = NEW(b->ir->arena, ConvAttr);
+  Type t = blocked_type(b, l, n->out[0]);
+  *attr = *(const ConvAttr *)n->attr;
+  attr->block = l->block;
+  return give(b, l, n, graph_add_node(b->graph, OP_CONV, in, in[2] ? 3 : 2, &t, 1, attr, n->src)->out[0], ret);
+}
+
+static bool layout_depthwise(Builder *b, const Node *n, Layout *l, Value **ret) {
+  Value *x = blocked_of(l, n->in[0]), *w = n->in[1], *bias = n->n_in > 2 ? n->in[2] : NULL;
+  const int64_t channels = size_of(n->in[0], 1);
+  if (!x || size_of(w, 1) != 1 || size_of(w, 0) != channels) return false;
+  const Dim *all = bd_const(b, round_up(channels, l->block)), *dims[4] = {all, w->type.dims[1], w->type.dims[2], w->type.dims[3]};
+  Value *in[3] = {x, fill_up(b, l, w, channels, size_of(w, 2) * size_of(w, 3), 4, dims), NULL};
+  if (bias) in[2] = fill_up(b, l, bias, channels, 1, 1, &all);
+  return give_conv(b, n, l, in, ret);
+}
+
+static bool layout_conv(Builder *b, const Node *n, Layout *l, Value **ret) {
+  const ConvAttr *a = n->attr;
+  Value *x = n->in[0], *w = n->in[1], *bias = n->n_in > 2 ? n->in[2] : NULL, *known = blocked_of(l, x);
+  if (n->n_in > 3 || !plain_window(a, x, w, n->out[0]) || (bias && !bias->data)) return false;
+  if (a->group != 1) return layout_depthwise(b, n, l, ret);
+  if (2 * size_of(w, 0) < l->block) return false;
+  const bool narrow = !known && size_of(w, 1) <= PLAIN_CHANNELS && has_small_copy(a, w, n->out[0]);
+  if (!known && !narrow && !worth_a_copy(w)) return false;
+  Value *in[3] = {known ? known : narrow ? x : to_blocks(b, l, x), w, bias};
+  return give_conv(b, n, l, in, ret);
+}
+
+/* ---- pooling ---- */
+static bool give_pool(Builder *b, const Node *n, Layout *l, Value *x, PoolAttr *attr, Value **ret) {
+  Type t = blocked_type(b, l, n->out[0]);
+  attr->block = l->block;
+  return give(b, l, n, graph_add_node(b->graph, OP_POOL, &x, 1, &t, 1, attr, n->src)->out[0], ret);
+}
+
+static bool layout_pool(Builder *b, const Node *n, Layout *l, Value **ret) {
+  Value *x = blocked_of(l, n->in[0]);
+  const PoolAttr *a = n->attr;
+  int64_t lo, hi;
+  if (!x || n->n_out != 1 || a->n_spatial != 2 || a->kind == POOL_LP || !is_image(n->out[0])) return false;
+  for (uint32_t i = 0; i < 2; i++) {
+    if (a->kernel[i] > SIDE || a->stride[i] > SIDE || a->dilation[i] > SIDE) return false;
+    if (!dim_is_const(a->pad_lo[i], &lo) || !dim_is_const(a->pad_hi[i], &hi) || lo < -SIDE || lo > SIDE || hi < -SIDE || hi > SIDE) return false;
+  }
+  PoolAttr *attr = NEW(b->ir->arena, PoolAttr);
+  *attr = *a;
+  return give_pool(b, n, l, x, attr, ret);
+}
+
+/* A sum over the whole image. */
+static bool layout_reduce(Builder *b, const Node *n, Layout *l, Value **ret) {
+  static const int64_t ones[] = {1, 1};
+  Value *x = blocked_of(l, n->in[0]);
+  const ReduceAttr *a = n->attr;
+  if (!x || a->kind != REDUCE_SUM || a->axes != 0xc || a->acc != DT_f32 || !is_image(n->out[0])) return false;
+  int64_t *kernel = NEW_ARRAY(b->ir->arena, int64_t, 2);
+  const Dim **pad = NEW_ARRAY(b->ir->arena, const Dim *, 2);
+  for (uint32_t i = 0; i < 2; i++) kernel[i] = size_of(n->in[0], 2 + i), pad[i] = b->ir->dims->zero;
+  PoolAttr *attr = NEW(b->ir->arena, PoolAttr);
+  *attr = (PoolAttr){.kind = POOL_SUM, .n_spatial = 2, .kernel = kernel, .stride = ones, .dilation = ones, .pad_lo = pad, .pad_hi = pad};
+  return give_pool(b, n, l, x, attr, ret);
+}
+
+/* ---- element-wise work ---- */
+static bool is_full(const Value *v, const Value *out) {
+  return v->type.rank == 4 && memcmp(v->type.dims, out->type.dims, 4 * sizeof *out->type.dims) == 0;
+}
+
+static bool is_single(const Value *v) {
+  for (uint32_t a = 0; a < v->type.rank; a++)
+    if (!dim_is(v->type.dims[a], 1)) return false;
+  return true;
+}
+
+/* One value a channel (of each image, perhaps): [..., C, 1, 1]. */
+static bool by_channel(const Value *v, const Value *out) {
+  const uint32_t r = v->type.rank;
+  if (r < 3 || r > 4 || v->type.dtype != DT_f32) return false;
+  if (v->type.dims[r - 3] != out->type.dims[1] || !dim_is(v->type.dims[r - 2], 1) || !dim_is(v->type.dims[r - 1], 1)) return false;
+  return r == 3 || dim_is(v->type.dims[0], 1) || v->type.dims[0] == out->type.dims[0];
+}
+
+/* An operand over blocks; NULL where it has no such form. */
+static Value *blocked_operand(Builder *b, const Layout *l, Value *v, const Value *out) {
+  Value *own = blocked_of(l, v);
+  if (is_single(v)) return v->type.rank <= 4 ? v : NULL;
+  if (own && (is_full(v, out) || by_channel(v, out))) return own;
+  if (!by_channel(v, out)) return NULL;
+  const Dim *one = b->ir->dims->one, *images = v->type.rank == 4 ? v->type.dims[0] : one;
+  if (v->data && images == one) {
+    const int64_t channels = size_of(out, 1);
+    const Dim *dims[5] = {one, bd_const(b, round_up(channels, l->block) / l->block), one, one, bd_const(b, l->block)};
+    return fill_up(b, l, v, channels, 1, 5, dims);
+  }
+  const Dim *dims[4] = {images, out->type.dims[1], one, one};
+  return to_blocks(b, l, build_reshape(b, v, 4, dims));
+}
+
+static bool has_place(const Expr *e) {
+  for (uint32_t i = 0; i < e->n; i++)
+    if (e->nodes[i].kind == EXPR_INDEX) return true;
+  return false;
+}
+
+static bool layout_pointwise(Builder *b, const Node *n, Layout *l, Value **ret) {
+  const Value *out = n->out[0];
+  bool any = false;
+  if (!is_image(out) || has_place(&((const PointwiseAttr *)n->attr)->expr)) return false;
+  for (uint32_t k = 0; k < n->n_in; k++) { /* first without making anything */
+    const bool full = is_full(n->in[k], out) && blocked_of(l, n->in[k]);
+    any = any || full;
+    if (!full && !by_channel(n->in[k], out) && (!is_single(n->in[k]) || n->in[k]->type.rank > 4)) return false;
+  }
+  if (!any) return false;
+  Value **in = NEW_ARRAY(b->ir->arena, Value *, n->n_in);
+  for (uint32_t k = 0; k < n->n_in; k++) in[k] = blocked_operand(b, l, n->in[k], out);
+  Type t = blocked_type(b, l, out);
+  return give(b, l, n, graph_add_node(b->graph, OP_POINTWISE, in, n->n_in, &t, 1, n->attr, n->src)->out[0], ret);
+}
+
+/* ---- concatenation of channels ---- */
+/* Gaps between channels would be what a convolution multiplies by zero, and they may hold anything: all but the last part fill
+ * their blocks. */
+static bool layout_concat(Builder *b, const Node *n, Layout *l, Value **ret) {
+  if (((const ConcatAttr *)n->attr)->axis != 1 || !is_image(n->out[0])) return false;
+  Value **in = NEW_ARRAY(b->ir->arena, Value *, n->n_in);
+  for (uint32_t k = 0; k < n->n_in; k++) {
+    in[k] = blocked_of(l, n->in[k]);
+    if (!in[k] || (k + 1 < n->n_in && size_of(n->in[k], 1) % l->block)) return false;
+  }
+  return give(b, l, n, build_concat(b, in, n->n_in, 1), ret);
+}
+
+static bool layout(Builder *b, const Node *n, Value **ret, void *user) {
+  if (b->graph->parent) return false; /* bodies of loops and branches stay plain */
+  switch (n->op) {
+    case OP_CONV: return layout_conv(b, n, user, ret);
+    case OP_POOL: return layout_pool(b, n, user, ret);
+    case OP_REDUCE: return layout_reduce(b, n, user, ret);
+    case OP_POINTWISE: return layout_pointwise(b, n, user, ret);
+    case OP_CONCAT: return layout_concat(b, n, user, ret);
+    default: return false;
+  }
+}
+
+bool pass_layout(Ir *ir, uint32_t block) {
+  Arena *scratch = arena_new(arena_door(ir->arena), 0);
+  Layout l = {.arena = scratch, .block = block};
+  const bool changed = pass_rewrite(ir, layout, &l);
+  arena_free(scratch);
+  return !changed || pass_simplify(ir);
+}

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT-0 */
+/* Convolution over blocked channels, f32: a vector holds the same place of neighbouring channels, so that pixels of any
+ * image fill whole vectors. Tensors are [images][blocks][height][width][LANES]. Needs a SIMD layer included before. */
+#ifndef CN_KERNELS_BLOCKED_F32_H
+#define CN_KERNELS_BLOCKED_F32_H
+
+#include "kernels/blocked.h"
+#include "kernels/tile_f32.h"
+
+/* A convolution of two spatial dimensions without groups or input dilation; out must not overlap in or weights. */
+typedef struct cn_blocked_conv_f32_args {
+  cn_window window;     /* c: channels as they lie in `in`; m: output channels, a multiple of the LANES */
+  int plain;            /* in is [images][c][height][width] */
+  size_t first, blocks; /* output blocks of this call: a multiple of what the driver takes at a time */
+  const float *in;
+  const float *weights; /* of these blocks: [blocks / N][depth][N][LANES], depth [input block][taps][channel], plain: [taps][c] */
+  float *out;
+  cn_epilogue_f32 ep;   /* CN_EP_ROW_BIAS: [m]; its tile: rows are blocks, columns pixels times LANES, index the image */
+} cn_blocked_conv_f32_args;
+
+/* The pixels that a driver of `blocks` blocks computes side by side: as many sums as there are registers for. */
+CN_INLINE size_t cn_blocked_wide(size_t blocks) { return cn_min(12, CN_BLOCKED_F32_SUMS / blocks); }
+
+/* One less leaves fewer lanes of pixels idle in some images (7x7, 25x5). By sizes alone. */
+CN_INLINE size_t cn_blocked_pixels(size_t pixels, size_t blocks) {
+  const size_t wide = cn_blocked_wide(blocks), narrow = cn_max(wide - 1, 1);
+  return cn_round_up(pixels, narrow) < cn_round_up(pixels, wide) ? narrow : wide;
+}
+
+/* Pixels of one task: the input that they read stays in the second cache. */
+CN_INLINE size_t cn_blocked_span(const cn_window *w, size_t pixels) {
+  const size_t tiles = cn_max(4, cn_min(480, 65536 / cn_max(w->c, 1)) / pixels);
+  return cn_min(tiles * pixels, cn_round_up(cn_volume(w->out), pixels));
+}
+
+/* Some pixels of an image for n output blocks; neighbours share what they know of the pixels. */
+CN_INLINE size_t cn_blocked_tasks(const cn_blocked_conv_f32_args *a, size_t n) {
+  const size_t pixels = cn_volume(a->window.out), wide = cn_blocked_pixels(pixels, n);
+  return a->window.images * cn_ceil_div(pixels, cn_blocked_span(&a->window, wide)) * (a->blocks / n);
+}
+
+/* [c][height][width] -> [height + padding][width + padding][c] */
+CN_DRIVER void cn_blocked_interleave_f32(const cn_window *w, const cn_window *padded, const float *in, float *dst) {
+  memset(dst, 0, padded->in[1] * padded->in[2] * w->c * sizeof *dst);
+  for (size_t y = 0; y < padded->in[1]; y++) {
+    const ptrdiff_t iy = (ptrdiff_t)y - w->pad[1];
+    if (iy < 0 || (size_t)iy >= w->in[1]) continue;
+    for (size_t c = 0; c < w->c; c++) {
+      const float *s = in + (c * w->in[1] + (size_t)iy) * w->in[2];
+      const size_t lo = w->pad[2] > 0 ? (size_t)w->pad[2] : 0;
+      const ptrdiff_t end = (ptrdiff_t)w->in[2] + w->pad[2];
+      const size_t hi = end < 0 ? 0 : cn_min(padded->in[2], (size_t)end);
+      float *d = dst + y * padded->in[2] * w->c + c;
+      for (size_t x = lo; x < hi; x++) d[x * w->c] = s[(ptrdiff_t)x - w->pad[2]];
+    }
+  }
+}
+
+/* n places from `from` on, step apart, in whole turns: up to 15 more are written. */
+CN_INLINE void cn_blocked_places_run(int32_t *dst, size_t n, int32_t from, int32_t step) {
+  for (size_t i = 0; i < n; i += 16) {
+    for (int32_t l = 0; l < 16; l++) dst[i + (size_t)l] = from + ((int32_t)i + l) * step;
+  }
+}
+
+/* Where the window of each output pixel p0 .. p1 reads at one tap: floats from the block's start, -1 outside. */
+CN_INLINE void cn_blocked_places(const cn_blocked_walk *k, size_t p0, size_t p1, size_t ky, size_t kx, int32_t *dst) {
+  const cn_window *w = &k->w;
+  const size_t lo = cn_window_first(w, 2, kx, 0), hi = cn_window_first(w, 2, kx, w->in[2]);
+  const int32_t step = (int32_t)(w->stride[2] * k->pitch);
+  for (size_t p = p0; p < p1;) {
+    const size_t x = p % w->out[2], n = cn_min(w->out[2] - x, p1 - p);
+    const ptrdiff_t y = cn_window_place(w, 1, p / w->out[2], ky);
+    const size_t left = cn_min(n, lo > x ? lo - x : 0), right = y < 0 ? left : cn_max(left, cn_min(n, hi > x ? hi - x : 0));
+    const ptrdiff_t column = (ptrdiff_t)((x + left) * w->stride[2] + kx * w->dilation[2]) - w->pad[2];
+    cn_blocked_places_run(dst, y < 0 ? n : left, -1, 0);
+    if (right > left)
+      cn_blocked_places_run(dst + left, right - left, (int32_t)((y * (ptrdiff_t)w->in[2] + column) * (ptrdiff_t)k->pitch), step);
+    if (y >= 0) cn_blocked_places_run(dst + right, n - right, -1, 0);
+    dst += n;
+    p += n;
+  }
+}
+
+/* One image's pixels p0 .. p1 of one call. */
+typedef struct cn_blocked_job {
+  const cn_blocked_conv_f32_args *args;
+  const cn_blocked_walk *walk;
+  const float *in, *zeros;
+  const int32_t *places; /* [taps][span] */
+  size_t span, area;     /* area: floats of an input block */
+  size_t p0, p1, pixels; /* pixels: of the image */
+} cn_blocked_job;
+
+/* sums[np][nb] += the products of `run` channels of np pixels at x and of weights [run][nb]. All but run are literals. */
+CN_KERNEL void cn_blocked_products_f32(const float *const *x, const float *weights, const float *ahead, size_t run, size_t nb,
+                                       size_t np, cn_vf32 *sums) {
+  for (size_t c = 0; c < run; c++, weights += nb * CN_VF32_LANES) {
+    cn_vf32 w[4];
+    CN_PREFETCH(ahead + c * 16);
+    CN_UNROLL(4)
+    for (size_t b = 0; b < nb; b++) w[b] = cn_vf32_load(weights + b * CN_VF32_LANES);
+    CN_UNROLL(12)
+    for (size_t i = 0; i < np; i++) {
+      const cn_vf32 v = cn_vf32_set1(x[i][c]);
+      CN_UNROLL(4)
+      for (size_t b = 0; b < nb; b++) sums[i * nb + b] = cn_vf32_fma(v, w[b], sums[i * nb + b]);
+    }
+  }
+}
+
+/* Input blocks i0 .. i1 of all taps, for the np pixels from p on; dense: they lie side by side. */
+CN_KERNEL void cn_blocked_depth_f32(const cn_blocked_job *j, size_t i0, size_t i1, size_t p, const float *weights,
+                                    const float *ahead, int dense, size_t nb, size_t np, cn_vf32 *sums) {
+  const cn_blocked_walk *k = j->walk;
+  for (size_t i = i0; i < i1; i++) {
+    const float *in = j->in + i * j->area;
+    const size_t run = i + 1 == k->blocks ? k->last : k->run;
+    const int32_t *at = j->places + (p - j->p0);
+    for (size_t t = 0; t < (dense ? 1 : k->taps); t++, at += j->span) {
+      const float *x[12];
+      int32_t any = -1;
+      CN_UNROLL(12)
+      for (size_t l = 0; l < np; l++) {
+        x[l] = dense ? in + (p + l) * CN_VF32_LANES : at[l] < 0 ? j->zeros : in + at[l];
+        any &= dense ? 0 : at[l];
+      }
+      if (any >= 0) {
+        cn_blocked_products_f32(x, weights, ahead, run, nb, np, sums);
+        ahead += run * 16;
+      }
+      weights += run * nb * CN_VF32_LANES;
+    }
+  }
+}
+
+/* The tile of np pixels from p on, n of them inside, and nb output blocks from block `first`: from the input blocks i0 .. i1. */
+CN_KERNEL void cn_blocked_tile_f32(const cn_blocked_job *j, size_t first, size_t i0, size_t i1, size_t p, size_t n,
+                                   const float *weights, const float *ahead, int dense, size_t nb, size_t np) {
+  const cn_epilogue_f32 *ep = &j->args->ep;
+  const size_t lanes = CN_VF32_LANES, row = j->pixels * lanes, at = first * row + p * lanes;
+  float *out = j->args->out + at;
+  cn_vf32 sums[24];
+  CN_UNROLL(24)
+  for (size_t i = 0; i < nb * np; i++) sums[i] = cn_vf32_zero();
+  if (i0 == 0 && (ep->flags & CN_EP_ROW_BIAS)) {
+    const float *bias = ep->bias + first % (j->args->window.m / lanes) * lanes;
+    CN_UNROLL(24)
+    for (size_t i = 0; i < nb * np; i++) sums[i] = cn_vf32_load(bias + i % nb * lanes);
+  }
+  if (i0 != 0) {
+    CN_UNROLL(24)
+    for (size_t i = 0; i < nb * np; i++)
+      if (i / nb < n) sums[i] = cn_vf32_load(out + i % nb * row + i / nb * lanes);
+  }
+  if (i0 == 0 && (ep->flags & CN_EP_RESIDUAL)) { /* now: it may be the result itself, which takes the parts' sums */
+    CN_UNROLL(24)
+    for (size_t i = 0; i < nb * np; i++)
+      if (i / nb < n) sums[i] = cn_vf32_add(sums[i], cn_vf32_load(ep->residual + at + i % nb * row + i / nb * lanes));
+  }
+  cn_blocked_depth_f32(j, i0, i1, p, weights, ahead, dense, nb, np, sums);
+  if (i1 == j->walk->blocks && (ep->flags & CN_EP_CLAMP)) {
+    const cn_vf32 lo = cn_vf32_set1(ep->lo), hi = cn_vf32_set1(ep->hi);
+    CN_UNROLL(24)
+    for (size_t i = 0; i < nb * np; i++) sums[i] = cn_vf32_min(hi, cn_vf32_max(lo, sums[i]));
+  }
+  CN_UNROLL(24)
+  for (size_t i = 0; i < nb * np; i++)
+    if (i / nb < n) cn_vf32_store(out + i % nb * row + i / nb * lanes, sums[i]);
+}
+
+/* All pixels of a job for nb output blocks: a part of the depth at a time whose weights stay in the first cache. Tiles ask
+ * for the part behind it. */
+CN_KERNEL void cn_blocked_group_f32(const cn_blocked_job *j, size_t first, const float *weights, const float *end, size_t nb, size_t np) {
+  const cn_blocked_walk *k = j->walk;
+  const size_t one = k->taps * k->run * nb * CN_VF32_LANES, each = cn_max(1, 8192 / one);
+  for (size_t i0 = 0; i0 < k->blocks; i0 += each) {
+    const size_t i1 = cn_min(k->blocks, i0 + each);
+    const float *w = weights + i0 * one, *ahead = w + (i1 - i0) * one;
+    for (size_t p = j->p0; p < j->p1; p += np) {
+      const size_t n = cn_min(np, j->p1 - p), share = (p - j->p0) / np * (i1 - i0) * k->taps * k->run * 16;
+      const float *next = ahead < end && share < (size_t)(end - ahead) ? ahead + share : w;
+      if (k->dense && n == np) cn_blocked_tile_f32(j, first, i0, i1, p, np, w, next, 1, nb, np);
+      else cn_blocked_tile_f32(j, first, i0, i1, p, n, w, next, 0, nb, np);
+    }
+  }
+}
+
+/* The places of all taps of a job's pixels that are looked up: not those of whole tiles that lie side by side. */
+CN_KERNEL void cn_blocked_job_places(const cn_blocked_job *j, int32_t *places, size_t np) {
+  const cn_blocked_walk *k = j->walk;
+  const size_t n = j->p1 - j->p0, from = k->dense ? n / np * np : 0;
+  if (from == n) return;
+  for (size_t i = 0; i < k->taps; i++)
+    cn_blocked_places(k, j->p0 + from, j->p1, i / k->w.kernel[2], i % k->w.kernel[2], places + i * j->span + from);
+  for (size_t i = 0; i < k->taps; i++) { /* now: a run is written in whole turns */
+    for (size_t l = n; l % np; l++) places[i * j->span + l] = -1;
+  }
+}
+
+/* Tasks t0 .. t1; nb, np: literals. */
+CN_KERNEL void cn_blocked_body_f32(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1, size_t nb, size_t np) {
+  const cn_blocked_walk k = cn_blocked_walk_of(&a->window, a->plain, CN_VF32_LANES);
+  const size_t pixels = cn_volume(a->window.out), span = cn_blocked_span(&a->window, np), across = cn_ceil_div(pixels, span);
+  const size_t all = a->window.m / CN_VF32_LANES, groups = a->blocks / nb, zeros = cn_max(CN_VF32_LANES, k.run);
+  const size_t image_in = (a->plain ? a->window.c : k.blocks * CN_VF32_LANES) * cn_volume(a->window.in);
+  float *copy = scratch + zeros;
+  int32_t *places = (int32_t *)(void *)(copy + cn_blocked_copy(&a->window, a->plain, CN_VF32_LANES));
+  memset(scratch, 0, zeros * sizeof *scratch);
+  for (size_t t = t0; t < t1; t++) {
+    const size_t b = t % groups * nb, image = t / groups / across, p0 = t / groups % across * span, first = image * all + a->first + b;
+    const float *in = a->in + image * image_in;
+    const cn_blocked_job j = {a, &k, a->plain ? copy : in, scratch, places, span, cn_volume(k.w.in) * k.pitch, p0, cn_min(pixels, p0 + span), pixels};
+    if (a->plain && (t == t0 || (p0 == 0 && b == 0))) cn_blocked_interleave_f32(&a->window, &k.w, in, copy);
+    if (t == t0 || b == 0) cn_blocked_job_places(&j, places, np);
+    cn_blocked_group_f32(&j, first, a->weights + b * k.depth * CN_VF32_LANES, a->weights + a->blocks * k.depth * CN_VF32_LANES, nb, np);
+    if (a->ep.tile)
+      a->ep.tile(a->ep.ctx, a->out + (first * pixels + p0) * CN_VF32_LANES, pixels * CN_VF32_LANES, image, a->first + b, nb,
+                 p0 * CN_VF32_LANES, (j.p1 - p0) * CN_VF32_LANES);
+  }
+}
+
+/* Either width of the tile. */
+CN_KERNEL void cn_blocked_run_f32(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1, size_t nb) {
+  if (cn_blocked_pixels(cn_volume(a->window.out), nb) == cn_blocked_wide(nb))
+    cn_blocked_body_f32(a, scratch, t0, t1, nb, cn_blocked_wide(nb));
+  else cn_blocked_body_f32(a, scratch, t0, t1, nb, cn_max(cn_blocked_wide(nb) - 1, 1));
+}
+
+/* Tasks t0 .. t1 of cn_blocked_tasks(a, 4), four output blocks at a time, each call with its own scratch of
+ * cn_blocked_conv_f32_scratch floats; so for the others by their names. */
+CN_DRIVER void cn_blocked_conv_f32_4(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
+  cn_blocked_run_f32(a, scratch, t0, t1, 4);
+}
+
+CN_DRIVER void cn_blocked_conv_f32_3(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
+  cn_blocked_run_f32(a, scratch, t0, t1, 3);
+}
+
+CN_DRIVER void cn_blocked_conv_f32_2(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
+  cn_blocked_run_f32(a, scratch, t0, t1, 2);
+}
+
+CN_DRIVER void cn_blocked_conv_f32_1(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
+  cn_blocked_run_f32(a, scratch, t0, t1, 1);
+}
+
+#endif

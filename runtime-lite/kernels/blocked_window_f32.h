@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT-0 */
+/* Depthwise convolution and pooling over blocked channels, f32 (kernels/blocked_f32.h): each lane its own window, so that
+ * vectors are full whatever the image. Needs a SIMD layer included before; input dilation (up) must be 1. */
+#ifndef CN_KERNELS_BLOCKED_WINDOW_F32_H
+#define CN_KERNELS_BLOCKED_WINDOW_F32_H
+
+#include "kernels/plane_f32.h"
+#include "kernels/tile_f32.h"
+
+/* window: groups = blocks of channels, c = m = 1, two spatial dimensions. */
+typedef struct cn_blocked_depthwise_f32_args {
+  cn_window window;
+  const float *in;      /* [images][blocks][height][width][LANES] */
+  const float *weights; /* [blocks][taps][LANES] */
+  float *out;
+  cn_epilogue_f32 ep;   /* CN_EP_ROW_BIAS: [blocks][LANES]; its tile: row = block, columns pixels times LANES, index the image */
+} cn_blocked_depthwise_f32_args;
+
+typedef struct cn_blocked_pool_f32_args {
+  cn_window window;  /* groups = blocks of channels, c = m = 1, two spatial dimensions */
+  unsigned flags;    /* CN_POOL_... of kernels/window.h; 0: the maximum */
+  const float *in;   /* [images][blocks][height][width][LANES] */
+  float *out;
+} cn_blocked_pool_f32_args;
+
+/* Taps lo .. hi of an axis that are inside for output place o. */
+typedef struct cn_blocked_taps {
+  size_t lo, hi;
+} cn_blocked_taps;
+
+CN_INLINE cn_blocked_taps cn_blocked_taps_at(const cn_window *w, int axis, size_t o) {
+  cn_blocked_taps t = {0, w->kernel[axis]};
+  while (t.lo < t.hi && cn_window_place(w, axis, o, t.lo) < 0) t.lo++;
+  while (t.hi > t.lo && cn_window_place(w, axis, o, t.hi - 1) < 0) t.hi--;
+  return t;
+}
+
+/* Outputs lo .. hi of a row whose taps are all inside. */
+CN_INLINE cn_blocked_taps cn_blocked_inner(const cn_window *w) {
+  cn_blocked_taps t;
+  t.lo = cn_window_first(w, 2, 0, 0);
+  t.hi = cn_max(t.lo, cn_window_first(w, 2, w->kernel[2] - 1, w->in[2]));
+  return t;
+}
+
+/* acc op= the window of output x in the rows `y` of one block; any place, any window. row0: the window's first row, at its
+ * place 0 (which may lie outside). */
+CN_KERNEL cn_vf32 cn_blocked_window_f32(const cn_window *w, const float *in, ptrdiff_t row, cn_blocked_taps y, size_t x,
+                                        const float *weights, int op, cn_vf32 acc) {
+  const cn_blocked_taps tx = cn_blocked_taps_at(w, 2, x);
+  for (size_t ky = y.lo; ky < y.hi; ky++) {
+    cn_vf32 part = op == CN_WINDOW_SUM ? cn_vf32_zero() : acc; /* rows add up by themselves: windows may be whole images */
+    for (size_t kx = tx.lo; kx < tx.hi; kx++) {
+      const ptrdiff_t column = (ptrdiff_t)(x * w->stride[2] + kx * w->dilation[2]) - w->pad[2];
+      const ptrdiff_t at = (row + (ptrdiff_t)(ky * w->dilation[1])) * (ptrdiff_t)w->in[2] + column;
+      const cn_vf32 v = cn_vf32_load(in + at * (ptrdiff_t)CN_VF32_LANES);
+      const cn_vf32 t = op == CN_WINDOW_DOT ? cn_vf32_load(weights + (ky * w->kernel[2] + kx) * CN_VF32_LANES) : v;
+      part = cn_window_step_f32(op, t, v, part);
+    }
+    acc = op == CN_WINDOW_SUM ? cn_vf32_add(acc, part) : part;
+  }
+  return acc;
+}
+
+/* acc[n] op= the windows of n neighbouring outputs, all columns inside; k, stride, n, op: literals. p: the first window's row
+ * y.lo at its first column. */
+CN_KERNEL void cn_blocked_inner_f32(const float *p, size_t pitch, cn_blocked_taps y, const float *weights, int op, size_t k,
+                                    size_t stride, size_t n, cn_vf32 *acc) {
+  for (size_t ky = y.lo; ky < y.hi; ky++, p += pitch) {
+    cn_vf32 t[5];
+    CN_UNROLL(5)
+    for (size_t i = 0; i < k; i++) t[i] = op == CN_WINDOW_DOT ? cn_vf32_load(weights + (ky * k + i) * CN_VF32_LANES) : cn_vf32_zero();
+    CN_UNROLL(20)
+    for (size_t j = 0; j < (n - 1) * stride + k; j++) {
+      const cn_vf32 v = cn_vf32_load(p + j * CN_VF32_LANES);
+      CN_UNROLL(8)
+      for (size_t i = 0; i < n; i++)
+        if (j >= i * stride && j < i * stride + k) acc[i] = cn_window_step_f32(op, t[j - i * stride], v, acc[i]);
+    }
+  }
+}
+
+/* What follows a depthwise sum. */
+CN_KERNEL void cn_blocked_depthwise_store_f32(const cn_epilogue_f32 *ep, cn_vf32 v, float *out, size_t at) {
+  if (ep->flags & CN_EP_RESIDUAL) v = cn_vf32_add(v, cn_vf32_load(ep->residual + at));
+  if (ep->flags & CN_EP_CLAMP) v = cn_vf32_min(cn_vf32_set1(ep->hi), cn_vf32_max(cn_vf32_set1(ep->lo), v));
+  cn_vf32_store(out + at, v);
+}
+
+/* acc of one output at a border: the columns lo .. hi of its window are inside; k, op: literals. p: row y.lo, the window's first
+ * column, which may be outside. */
+CN_KERNEL cn_vf32 cn_blocked_border_f32(const float *p, size_t pitch, cn_blocked_taps y, cn_blocked_taps x, const float *weights,
+                                        size_t k, cn_vf32 acc) {
+  for (size_t ky = y.lo; ky < y.hi; ky++, p += pitch) {
+    CN_UNROLL(5)
+    for (size_t i = 0; i < k; i++)
+      if (i >= x.lo && i < x.hi)
+        acc = cn_vf32_fma(cn_vf32_load(weights + (ky * k + i) * CN_VF32_LANES), cn_vf32_load(p + i * CN_VF32_LANES), acc);
+  }
+  return acc;
+}
+
+/* What all rows of a depthwise convolution share. */
+typedef struct cn_blocked_depthwise_row {
+  const cn_blocked_depthwise_f32_args *args;
+  const float *in, *weights; /* of the block */
+  cn_blocked_taps inner;
+  cn_vf32 bias;
+} cn_blocked_depthwise_row;
+
+/* n outputs from x on (a literal), all columns inside. */
+CN_KERNEL void cn_blocked_depthwise_inner_f32(const cn_blocked_depthwise_row *r, const float *p, cn_blocked_taps ty, size_t k, size_t stride,
+                                              size_t n, size_t at) {
+  const size_t lanes = CN_VF32_LANES;
+  cn_vf32 acc[8];
+  CN_UNROLL(8)
+  for (size_t i = 0; i < n; i++) acc[i] = r->bias;
+  cn_blocked_inner_f32(p, r->args->window.in[2] * lanes, ty, r->weights, CN_WINDOW_DOT, k, stride, n, acc);
+  CN_UNROLL(8)
+  for (size_t i = 0; i < n; i++) cn_blocked_depthwise_store_f32(&r->args->ep, acc[i], r->args->out, at + i * lanes);
+}
+
+/* Output row y, its first result at `at`; k, stride: literals, k 0 for any window. */
+CN_KERNEL void cn_blocked_depthwise_row_f32(const cn_blocked_depthwise_row *r, size_t y, size_t k, size_t stride, size_t at) {
+  const cn_window *w = &r->args->window;
+  const size_t lanes = CN_VF32_LANES, width = w->out[2];
+  const ptrdiff_t row = (ptrdiff_t)(y * w->stride[1]) - w->pad[1];
+  const cn_blocked_taps ty = cn_blocked_taps_at(w, 1, y);
+  const float *first = r->in + ((row + (ptrdiff_t)ty.lo) * (ptrdiff_t)w->in[2] - w->pad[2]) * (ptrdiff_t)lanes;
+  for (size_t x = 0; x < width;) {
+    const float *p = first + x * stride * lanes;
+    size_t n = 1;
+    if (k && x >= r->inner.lo && x + 8 <= r->inner.hi) {
+      n = 8;
+      cn_blocked_depthwise_inner_f32(r, p, ty, k, stride, 8, at);
+    } else if (k && x >= r->inner.lo && x + 4 <= r->inner.hi) {
+      n = 4;
+      cn_blocked_depthwise_inner_f32(r, p, ty, k, stride, 4, at);
+    } else if (k && x >= r->inner.lo && x + 3 <= r->inner.hi) {
+      n = 3;
+      cn_blocked_depthwise_inner_f32(r, p, ty, k, stride, 3, at);
+    } else if (k) {
+      const cn_vf32 v = cn_blocked_border_f32(p, w->in[2] * lanes, ty, cn_blocked_taps_at(w, 2, x), r->weights, k, r->bias);
+      cn_blocked_depthwise_store_f32(&r->args->ep, v, r->args->out, at);
+    } else {
+      const cn_vf32 v = cn_blocked_window_f32(w, r->in, row, ty, x, r->weights, CN_WINDOW_DOT, r->bias);
+      cn_blocked_depthwise_store_f32(&r->args->ep, v, r->args->out, at);
+    }
+    x += n;
+    at += n * lanes;
+  }
+}
+
+/* A block of channels of one image each. */
+CN_INLINE size_t cn_blocked_depthwise_f32_tasks(const cn_blocked_depthwise_f32_args *a) { return a->window.images * a->window.groups; }
+
+CN_KERNEL void cn_blocked_depthwise_body_f32(const cn_blocked_depthwise_f32_args *a, size_t t0, size_t t1, size_t k, size_t stride) {
+  const cn_window *w = &a->window;
+  const size_t lanes = CN_VF32_LANES, columns = cn_volume(w->out) * lanes;
+  cn_blocked_depthwise_row r;
+  r.args = a;
+  r.inner = cn_blocked_inner(w);
+  for (size_t t = t0; t < t1; t++) {
+    const size_t block = t % w->groups;
+    r.in = a->in + t * cn_volume(w->in) * lanes;
+    r.weights = a->weights + block * cn_volume(w->kernel) * lanes;
+    r.bias = a->ep.flags & CN_EP_ROW_BIAS ? cn_vf32_load(a->ep.bias + block * lanes) : cn_vf32_zero();
+    for (size_t y = 0; y < w->out[1]; y++) cn_blocked_depthwise_row_f32(&r, y, k, stride, t * columns + y * w->out[2] * lanes);
+    if (a->ep.tile)
+      a->ep.tile(a->ep.ctx, a->out + t * columns, columns, t / a->window.groups, t % a->window.groups, 1, 0, columns);
+  }
+}
+
+/* Tasks t0 .. t1 of cn_blocked_depthwise_f32_tasks(a). */
+CN_DRIVER void cn_blocked_depthwise_f32(const cn_blocked_depthwise_f32_args *a, size_t t0, size_t t1) {
+  cn_blocked_depthwise_body_f32(a, t0, t1, 0, 0);
+}
+
+/* The same for kernel {1, 3, 3} with stride {1, 1, 1} and no dilation; so for the others by their names. */
+CN_DRIVER void cn_blocked_depthwise_f32_3x3s1(const cn_blocked_depthwise_f32_args *a, size_t t0, size_t t1) {
+  cn_blocked_depthwise_body_f32(a, t0, t1, 3, 1);
+}
+
+CN_DRIVER void cn_blocked_depthwise_f32_3x3s2(const cn_blocked_depthwise_f32_args *a, size_t t0, size_t t1) {
+  cn_blocked_depthwise_body_f32(a, t0, t1, 3, 2);
+}
+
+CN_DRIVER void cn_blocked_depthwise_f32_5x5s1(const cn_blocked_depthwise_f32_args *a, size_t t0, size_t t1) {
+  cn_blocked_depthwise_body_f32(a, t0, t1, 5, 1);
+}
+
+CN_DRIVER void cn_blocked_depthwise_f32_5x5s2(const cn_blocked_depthwise_f32_args *a, size_t t0, size_t t1) {
+  cn_blocked_depthwise_body_f32(a, t0, t1, 5, 2);
+}
+
+/* One output row y of block `block`; op: a literal. */
+CN_KERNEL void cn_blocked_pool_row_f32(const cn_blocked_pool_f32_args *a, size_t block, size_t y, int op) {
+  const cn_window *w = &a->window;
+  const size_t lanes = CN_VF32_LANES;
+  const float *in = a->in + block * cn_volume(w->in) * lanes;
+  float *out = a->out + (block * w->out[1] + y) * w->out[2] * lanes;
+  const ptrdiff_t row = (ptrdiff_t)(y * w->stride[1]) - w->pad[1];
+  const cn_blocked_taps ty = cn_blocked_taps_at(w, 1, y);
+  const size_t rows = op == CN_WINDOW_SUM ? cn_pool_count(w, a->flags, 1, y) : 1;
+  for (size_t x = 0; x < w->out[2]; x++, out += lanes) {
+    cn_vf32 v = op == CN_WINDOW_MAX ? cn_vf32_set1(cn_least_f32()) : cn_vf32_zero();
+    v = cn_blocked_window_f32(w, in, row, ty, x, 0, op, v);
+    if (op == CN_WINDOW_SUM) v = cn_vf32_div(v, cn_vf32_set1((float)(rows * cn_pool_count(w, a->flags, 2, x))));
+    cn_vf32_store(out, v);
+  }
+}
+
+/* A block of channels of one image each. */
+CN_INLINE size_t cn_blocked_pool_f32_tasks(const cn_blocked_pool_f32_args *a) { return a->window.images * a->window.groups; }
+
+/* Tasks t0 .. t1 of cn_blocked_pool_f32_tasks(a). */
+CN_DRIVER void cn_blocked_pool_f32(const cn_blocked_pool_f32_args *a, size_t t0, size_t t1) {
+  for (size_t t = t0; t < t1; t++) {
+    for (size_t y = 0; y < a->window.out[1]; y++) {
+      if (a->flags & (CN_POOL_AVERAGE | CN_POOL_SUM)) cn_blocked_pool_row_f32(a, t, y, CN_WINDOW_SUM);
+      else cn_blocked_pool_row_f32(a, t, y, CN_WINDOW_MAX);
+    }
+  }
+}
+
+#endif

@@ -1,0 +1,220 @@
+/* Kernels over blocked channels, run on plain tensors: reordered before and after, and held to the plain references. */
+#include "simd/scalar.h"
+
+#include "check.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "kernels/pack.h"
+
+/* [images][channels][area] to [images][blocks][area][lanes], zeros in the gaps; or back. */
+static void reorder(Case *c, float *plain, float *blocked, size_t images, size_t channels, size_t area, int back) {
+  const size_t lanes = c->set->lanes, room = cn_round_up(channels, lanes);
+  for (size_t i = 0; i < images * room * area; i++) {
+    const size_t lane = i % lanes, p = i / lanes % area, block = i / lanes / area % (room / lanes), image = i / area / room;
+    const size_t channel = block * lanes + lane;
+    float *at = channel < channels ? &plain[(image * channels + channel) * area + p] : 0;
+    if (back && at) *at = blocked[i];
+    if (!back) blocked[i] = at ? *at : 0.0f;
+  }
+}
+
+static float *as_blocked(Case *c, const float *plain, size_t images, size_t channels, size_t area) {
+  float *blocked = guarded(c, images * cn_round_up(channels, c->set->lanes) * area);
+  reorder(c, (float *)(uintptr_t)plain, blocked, images, channels, area, 0);
+  return blocked;
+}
+
+/* x -> 2 x + matrix + pixel, as conv.c's, whose matrix is the image, or of a depthwise convolution the channel. */
+typedef struct TileContext { size_t lanes, channels; } TileContext;
+static void blocked_tile(void *ctx, float *tile, size_t ld, size_t index, size_t m0, size_t m, size_t n0, size_t n) {
+  const TileContext *t = ctx;
+  for (size_t i = 0; i < m; i++) {
+    for (size_t j = 0; j < n; j++) {
+      const size_t matrix = t->channels ? index * t->channels + (m0 + i) * t->lanes + (n0 + j) % t->lanes : index;
+      tile[i * ld + j] = tile[i * ld + j] * 2.0f + (float)matrix + (float)((n0 + j) / t->lanes);
+    }
+  }
+}
+
+/* The epilogue over blocks; out: the blocked result. */
+static cn_epilogue_f32 blocked_epilogue(Case *c, const cn_conv_f32_args *a, float *out, size_t channels, TileContext *t) {
+  const cn_window *w = &a->window;
+  cn_epilogue_f32 ep = a->ep;
+  if (ep.bias) ep.bias = as_blocked(c, ep.bias, 1, channels, 1);
+  if (ep.residual) ep.residual = ep.residual == a->out ? out : as_blocked(c, ep.residual, w->images, channels, cn_volume(w->out));
+  if (ep.tile) ep.tile = blocked_tile, ep.ctx = t;
+  return ep;
+}
+
+/* What a run derives from the case alone: whole groups of n blocks, and whether the input stays plain. */
+typedef struct BlockedCase { size_t n, blocks; int plain; } BlockedCase;
+static BlockedCase blocked_case(const Case *c, const cn_window *w, size_t n) {
+  return (BlockedCase){n, cn_round_up(cn_ceil_div(w->m, c->set->lanes), n), w->c <= 4 && c->index % 2};
+}
+
+/* What of this call's tasks the tasks t0 .. t1 of `all` stand for. */
+static void run_share(Case *c, const cn_blocked_conv_f32_args *b, float *scratch, size_t t0, size_t t1, size_t all, size_t n) {
+  const size_t own = c->set->blocked_tasks(b, n);
+  c->set->blocked_conv_f32[n](b, scratch, t0 * own / all, t1 * own / all);
+}
+
+static void run_blocked(Case *c, const cn_conv_f32_args *a, float *scratch, size_t t0, size_t t1, size_t n) {
+  const BlockedCase k = blocked_case(c, &a->window, n);
+  const size_t lanes = c->set->lanes, area = cn_volume(a->window.out), m = a->window.m, room = k.blocks * lanes;
+  TileContext t = {lanes, 0};
+  cn_blocked_conv_f32_args b = {.window = a->window, .plain = k.plain, .weights = a->weights};
+  /* whole groups of blocks: the rows behind m have zero weights */
+  float *out = guarded(c, a->window.images * room * area);
+  memset(out, 0, a->window.images * room * area * sizeof *out);
+  for (size_t i = 0; i < a->window.images; i++) reorder(c, a->out + i * m * area, out + i * room * area, 1, m, area, 0);
+  b.window.m = room;
+  b.in = k.plain ? a->in : as_blocked(c, a->in, a->window.images, a->window.c, cn_volume(a->window.in));
+  b.out = out;
+  b.ep = a->ep;
+  if (a->ep.bias) {
+    float *bias = guarded(c, room);
+    memset(bias, 0, room * sizeof *bias);
+    memcpy(bias, a->ep.bias, m * sizeof *bias);
+    b.ep.bias = bias;
+  }
+  if (a->ep.residual) {
+    float *residual = out;
+    if (a->ep.residual != a->out) {
+      residual = guarded(c, a->window.images * room * area);
+      memset(residual, 0, a->window.images * room * area * sizeof *out);
+      for (size_t i = 0; i < a->window.images; i++)
+        reorder(c, (float *)(uintptr_t)a->ep.residual + i * m * area, residual + i * room * area, 1, m, area, 0);
+    }
+    b.ep.residual = residual;
+  }
+  if (a->ep.tile) b.ep.tile = blocked_tile, b.ep.ctx = &t;
+  b.blocks = k.blocks;
+  const size_t all = c->set->blocked_tasks(&b, n);
+  b.blocks = n; /* the first group by itself, then the others */
+  run_share(c, &b, scratch, t0, t1, all, n);
+  b.first = n;
+  b.blocks = k.blocks - n;
+  b.weights += n * lanes * a->window.c * cn_volume(a->window.kernel);
+  if (b.blocks) run_share(c, &b, scratch, t0, t1, all, n);
+  for (size_t i = 0; i < a->window.images; i++) reorder(c, a->out + i * m * area, out + i * room * area, 1, m, area, 1);
+}
+
+#define BLOCKED_RUNNER(n) \
+  static void run_blocked_##n(Case *c, const cn_conv_f32_args *a, float *scratch, size_t t0, size_t t1) { run_blocked(c, a, scratch, t0, t1, n); }
+
+BLOCKED_RUNNER(1)
+BLOCKED_RUNNER(2)
+BLOCKED_RUNNER(3)
+BLOCKED_RUNNER(4)
+
+/* Two dimensions, any window. */
+static cn_window pick_image(Case *c) {
+  cn_window w = pick_square(c, 1 + pick(c, 4), 1 + pick(c, 3));
+  for (int i = 1; i < 3; i++) {
+    if (pick(c, 3) == 0) w.kernel[i] = 1 + pick(c, (uint32_t)w.kernel[i]);
+    if (pick(c, 4) == 0) w.dilation[i] = 1 + pick(c, 2);
+    const ptrdiff_t room = (ptrdiff_t)(w.in[i] + w.pad_end[i]) + w.pad[i] - (ptrdiff_t)((w.kernel[i] - 1) * w.dilation[i]) - 1;
+    if (room < 0) w.dilation[i] = 1;
+    w.out[i] = (w.in[i] + (size_t)w.pad[i] + w.pad_end[i] - (w.kernel[i] - 1) * w.dilation[i] - 1) / w.stride[i] + 1;
+  }
+  return w;
+}
+
+static void test_blocked(Case *c, ConvRunner *run, size_t n) {
+  const size_t lanes = c->set->lanes;
+  cn_conv_f32_args a = {.window = pick_image(c)};
+  cn_window *w = &a.window;
+  if (pick(c, 4) == 0) { /* nothing slides */
+    w->kernel[1] = w->kernel[2] = w->stride[1] = w->stride[2] = 1;
+    w->pad[1] = w->pad[2] = 0;
+    w->out[1] = w->in[1], w->out[2] = w->in[2];
+  }
+  w->c = pick(c, 3) ? 1 + pick(c, 4) : 1 + pick(c, (uint32_t)(3 * lanes));
+  w->m = 1 + pick(c, (uint32_t)(2 * n * lanes));
+  const float *weights = conv_operands(c, &a);
+  const BlockedCase k = blocked_case(c, w, n);
+  const size_t taps = cn_volume(w->kernel);
+  float *packed = guarded(c, k.blocks * lanes * w->c * taps), *at = packed;
+  for (size_t i = 0; i < k.blocks; i += n) at = cn_pack_blocked_f32(weights, w->m, w->c, taps, k.plain, lanes, i, n, at);
+  a.weights = packed;
+  const cn_blocked_conv_f32_args b = {.window = *w, .plain = k.plain, .blocks = k.blocks};
+  conv_both_ways(c, run, &a, weights, guarded(c, cn_blocked_conv_f32_scratch(w, k.plain, lanes)), c->set->blocked_tasks(&b, n));
+}
+
+void test_cn_blocked_conv_f32_1(Case *c) { test_blocked(c, run_blocked_1, 1); }
+void test_cn_blocked_conv_f32_2(Case *c) { test_blocked(c, run_blocked_2, 2); }
+void test_cn_blocked_conv_f32_3(Case *c) { test_blocked(c, run_blocked_3, 3); }
+void test_cn_blocked_conv_f32_4(Case *c) { test_blocked(c, run_blocked_4, 4); }
+
+static void run_depthwise(Case *c, const cn_conv_f32_args *a, BlockedDepthwiseRun *run, size_t t0, size_t t1) {
+  const cn_window *w = &a->window;
+  const size_t channels = w->groups, taps = cn_volume(w->kernel), lanes = c->set->lanes;
+  TileContext t = {lanes, channels};
+  cn_blocked_depthwise_f32_args b = {.window = *w};
+  float *weights = guarded(c, cn_round_up(channels, lanes) * taps);
+  b.window.groups = cn_ceil_div(channels, lanes);
+  cn_pack_depthwise_f32(a->weights, channels, taps, lanes, weights);
+  b.weights = weights;
+  b.in = as_blocked(c, a->in, w->images, channels, cn_volume(w->in));
+  b.out = as_blocked(c, a->out, w->images, channels, cn_volume(w->out));
+  b.ep = blocked_epilogue(c, a, b.out, channels, &t);
+  run(&b, t0, t1);
+  reorder(c, a->out, b.out, w->images, channels, cn_volume(w->out), 1);
+}
+
+#define DEPTHWISE_RUNNER(kernel)                                                                                   \
+  static void run_##kernel(Case *c, const cn_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {             \
+    (void)scratch;                                                                                                 \
+    run_depthwise(c, a, c->set->kernel, t0, t1);                                                                   \
+  }
+
+DEPTHWISE_RUNNER(blocked_depthwise_f32)
+DEPTHWISE_RUNNER(blocked_depthwise_f32_3x3s1)
+DEPTHWISE_RUNNER(blocked_depthwise_f32_3x3s2)
+DEPTHWISE_RUNNER(blocked_depthwise_f32_5x5s1)
+DEPTHWISE_RUNNER(blocked_depthwise_f32_5x5s2)
+
+static void test_depthwise(Case *c, ConvRunner *run, cn_window window) {
+  cn_conv_f32_args a = {.window = window};
+  a.window.groups = 1 + pick(c, (uint32_t)(2 * c->set->lanes + 2));
+  a.weights = conv_operands(c, &a);
+  conv_both_ways(c, run, &a, a.weights, 0, a.window.images * cn_ceil_div(a.window.groups, c->set->lanes));
+}
+
+void test_cn_blocked_depthwise_f32(Case *c) { test_depthwise(c, run_blocked_depthwise_f32, pick_image(c)); }
+
+#define SQUARE_TEST(name, k, s)                                          \
+  void test_cn_blocked_depthwise_f32_##name(Case *c) {                   \
+    test_depthwise(c, run_blocked_depthwise_f32_##name, pick_square(c, k, s)); \
+  }
+
+SQUARE_TEST(3x3s1, 3, 1)
+SQUARE_TEST(3x3s2, 3, 2)
+SQUARE_TEST(5x5s1, 5, 1)
+SQUARE_TEST(5x5s2, 5, 2)
+
+void test_cn_blocked_pool_f32(Case *c) {
+  const size_t lanes = c->set->lanes;
+  const cn_window w = pick_square(c, 1 + pick(c, 4), 1 + pick(c, 3));
+  cn_pool_f32_args a = {.flags = pick(c, 2) ? CN_POOL_AVERAGE | (pick(c, 2) ? CN_POOL_INCLUDE_PAD : 0) : pick(c, 4) ? 0 : CN_POOL_SUM};
+  a.window = w;
+  const size_t channels = a.window.groups = 1 + pick(c, (uint32_t)(2 * lanes + 1)), pixels = cn_volume(w.out);
+  float *in = guarded_values(c, w.images * channels * cn_volume(w.in));
+  if (pick(c, 4) == 0) in[pick(c, (uint32_t)(w.images * channels * cn_volume(w.in)))] = pick(c, 2) ? NAN : -INFINITY;
+  a.in = in;
+  cn_blocked_pool_f32_args b = {.window = w, .flags = a.flags, .in = as_blocked(c, in, w.images, channels, cn_volume(w.in))};
+  b.window.groups = cn_ceil_div(channels, lanes);
+  b.out = guarded(c, w.images * b.window.groups * lanes * pixels);
+  const size_t tasks = w.images * b.window.groups, cut = pick(c, (uint32_t)tasks + 1);
+  c->set->blocked_pool_f32(&b, cut, tasks);
+  c->set->blocked_pool_f32(&b, 0, cut);
+  float *out = guarded(c, w.images * channels * pixels);
+  reorder(c, out, b.out, w.images, channels, pixels, 1);
+  for (size_t i = 0; i < w.images * channels * pixels; i++) {
+    const size_t p = i % pixels, o[3] = {0, p / w.out[2], p % w.out[2]};
+    const double want = pool_reference(&a, i / pixels, o);
+    if (!close_enough(out[i], want, 1e-5)) fail(c, "%s place %zu is %g, not %g", c->kernel, i, (double)out[i], want);
+  }
+}
