@@ -6,6 +6,7 @@ Value *op_split_heads(OpContext *c, Value *x, int64_t n) {
   Builder *b = &c->b;
   DimCtx *d = op_dims(c);
   if (!x || x->type.rank == 4) return x;
+  if (x->type.rank != 3) return (void)op_fail(c, DIAG_E0402, "heads of shape %s", build_shape_text(b, x)), NULL;
   static const uint32_t perm[] = {0, 2, 1, 3};
   const Dim *heads = dim_const(d, n), *size = dim_floordiv(d, x->type.dims[2], heads);
   const Dim *const dims[] = {x->type.dims[0], x->type.dims[1], heads, size};

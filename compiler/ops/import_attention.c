@@ -214,6 +214,7 @@ static bool packed_attention(OpContext *c, Value *all, PackedInputs at) {
                      ? build_scalar_f(b, t, (double)op_float(c, "scale", 0))
                      : build_cast(b, build_fn2(b, SC_div, build_scalar_f(b, DT_f64, 1), root), t, true);
   Value *scores = build_fn2(b, SC_mul, build_matmul(b, qkv[0], op_swap_last(c, qkv[1])), scale);
+  if (!scores) return false;
   const Visibility sight = {op_int(c, "unidirectional", 0) != 0, -1, -1, before, NULL};
   const Dim *keys = qkv[1]->type.dims[2];
   Value *bias = op_bias_of(c, op_visible(c, &sight, qkv[0]->type.dims[2], keys), t);
@@ -230,7 +231,8 @@ static bool packed_attention(OpContext *c, Value *all, PackedInputs at) {
 /* input [B][S][in] weights [in][3 * hidden] bias mask past attention_bias past_length */
 bool import_ms_attention(OpContext *c) {
   if (!op_rank_in(c, 0, 3, 3) || !op_rank_in(c, 1, 2, 2)) return false;
-  return packed_attention(c, plus(c, build_matmul(&c->b, op_in(c, 0), op_in(c, 1)), op_in(c, 2)), (PackedInputs){3, 4, 5, 6});
+  Value *all = build_matmul(&c->b, op_in(c, 0), op_in(c, 1));
+  return all && packed_attention(c, plus(c, all, op_in(c, 2)), (PackedInputs){3, 4, 5, 6});
 }
 
 /* The same in 8 bits: input weights bias input_scale weight_scale mask input_zero weight_zero past */
@@ -248,8 +250,8 @@ bool import_embed_layer_norm(OpContext *c) {
   const Dim *seq = op_dim(c, 0, 1);
   Value *position =
       op_in(c, 8) ? embed(c, op_in(c, 3), op_in(c, 8)) : build_slice(b, op_in(c, 3), 0, d->zero, seq, d->one);
-  Value *sum = plus(c, embed(c, op_in(c, 2), op_in(c, 0)), position);
-  if (op_in(c, 4) && op_in(c, 1)) sum = plus(c, sum, embed(c, op_in(c, 4), op_in(c, 1)));
+  Value *sum = build_fn2(b, SC_add, embed(c, op_in(c, 2), op_in(c, 0)), position);
+  if (op_in(c, 4) && op_in(c, 1)) sum = build_fn2(b, SC_add, sum, embed(c, op_in(c, 4), op_in(c, 1)));
   if (!sum) return false;
   if (op_wants(c, 2)) c->out[2] = sum;
   if (op_wants(c, 1)) {

@@ -143,6 +143,7 @@ bool import_qlinear_conv(OpContext *c) {
   const bool last = op_int(c, "channels_last", 0) != 0; /* of com.microsoft's */
   Value *x = last ? op_channels_moved(c, op_in(c, 0), false) : op_in(c, 0);
   Value *sum = x ? op_conv(c, x, op_in(c, 3), op_in(c, 8), op_single(c, op_in(c, 2)), op_single(c, op_in(c, 5))) : NULL;
+  if (!sum) return false;
   Value *scales = build_fn2(b, SC_mul, op_single(c, op_in(c, 1)), op_along_axis(c, op_single(c, op_in(c, 4)), rank, 1));
   Value *y = requantized(c, sum, scales, op_single(c, op_in(c, 6)), op_single(c, op_in(c, 7)), op_dtype(c, 7));
   return y && op_give(c, 0, last ? op_channels_moved(c, y, true) : y);

@@ -33,6 +33,7 @@ class Case:
     outputs: int = 1
     atol: float = ATOL
     asked: list = None  # inputs that mean the same, where ONNX Runtime does not take these
+    refused: str = ""  # the diagnostic that castnet ends in
 
 
 def case(*args, **options):
@@ -256,6 +257,18 @@ for upper in (0, 1):
 case("gather_nd", "GatherND", [("x", floats(3, 4, 2)), ("i", np.array([[0, 1], [2, 3]], np.int32))], {})
 case("transpose_matmul", "TransposeMatMul", [("a", floats(2, 4, 3)), ("b", floats(2, 4, 5, seed=2))], {"transA": 1, "alpha": 0.5})
 
+# ---- shapes that do not fit ----
+wrong = floats(2, 3, 5)
+case("wrong_attention", "Attention", [("x", wrong), *attention[1:]], {"num_heads": 2}, refused="E0402")
+case("wrong_qattention", "QAttention", [("x", bytes_of(2, 3, 5)), *packed[1:]], {"num_heads": 2}, refused="E0402")
+case("wrong_zeros", "QAttention", [*packed, None, ("xz", np.array([1, 2], np.uint8)), *zeros[1:]], {"num_heads": 2}, refused="E0402")
+case("wrong_heads", "MultiHeadAttention", [("q", q), ("k", k[0]), ("v", v)], heads, refused="E0402")
+case("wrong_embed", "EmbedLayerNormalization", [("i", ids), ("g", ids), ("w1", floats(5, 8)), ("w2", floats(3, 4)), *embedding[4:]], {}, refused="E0402")
+case("wrong_qconv", "QLinearConv", [("x", np.array(3, np.uint8)), ("xs", np.float32(1)), ("xz", np.uint8(0)), ("k", bytes_of(2, 2, 1, 1)), ("ks", floats(2)), ("kz", np.uint8(0)),
+                                    ("ys", np.float32(1)), ("yz", np.uint8(0))], {"channels_last": 1}, refused="E0402")
+case("wrong_groups", "GroupQueryAttention", [("q", wrong), ("k", wrong), ("v", wrong), None, None, ("n", np.zeros(2, np.int32)), ("t", np.array(3, np.int32))],
+     {"num_heads": 4, "kv_num_heads": 3}, refused="E0304")
+
 
 def model_of(row):
     node = helper.make_node(row.op, [i[0] if i else "" for i in row.inputs], [f"y{i}" for i in range(row.outputs)], domain="com.microsoft", **row.attributes)
@@ -276,7 +289,15 @@ def oracle(row):
     return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"]).run(None, inputs)
 
 
+def judge_refused(castnet, row, folder):
+    onnx.save(model_of(row)[0], folder / "model.onnx")
+    done = subprocess.run([castnet, "compile", folder / "model.onnx", "-o", folder / "out"], capture_output=True, text=True)
+    return done.returncode == 1 and f"error {row.refused}:" in done.stderr, done.stdout + done.stderr
+
+
 def judge(castnet, row, folder):
+    if row.refused:
+        return judge_refused(castnet, row, folder)
     model, inputs = model_of(row)
     outputs = oracle(dataclasses.replace(row, inputs=row.asked or row.inputs))
     for info, value in zip(model.graph.output, outputs):
