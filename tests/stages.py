@@ -130,8 +130,8 @@ STAGES = [
           ["{python} tests/golden/run.py --castnet {plain}"]),
     Stage("conformance", "the ONNX backend suite through generated code",
           ["{python} tests/conformance/run.py --castnet {plain} --cases {cases} --results {work}/conformance.json",
-           "{python} tests/conformance/properties.py --castnet {plain}"],
-          ["{python} tests/conformance/properties.py --castnet {plain}"] + [conformance(cc, target)
+           "{python} tests/conformance/properties.py --castnet {plain} --cases {cases}"],
+          ["{python} tests/conformance/properties.py --castnet {plain} --cases {cases}"] + [conformance(cc, target)
            for cc in ("gcc", "clang") for target in ("c99", "x86-64-v3")]),
     Stage("strings", "strings, labels, maps through generated code, against Python's",
           ["{python} tests/strings/run.py --castnet {plain} --sanitize"]),

@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 #include "ops/import.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 static int row_order(const void *a, const void *b) {

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Judge random operators by what their results have to look like, since no recorded output can be compared.
 
-  properties.py --castnet build/compiler/castnet
+  properties.py --castnet build/compiler/castnet [--cases DIR]
 
-Each model is compiled, run once by `castnet run`, and its outputs are held to bounds that a right generator leaves less
-than once in a million seeds. Operators that castnet refuses as unsupported are skipped.
+Each model is compiled, run twice by `castnet run`, and its outputs are held to bounds that a right generator leaves less
+than once in a million seeds; both runs have to give the same, and another seed something else. With --cases so are the
+official cases of random_cases.txt. Operators that castnet refuses as unsupported are skipped.
 """
 import argparse
 import sys
@@ -16,6 +17,8 @@ sys.path[:0] = [str(HERE.parent / "lib"), str(HERE.parent / "hostile")]
 import harness  # noqa: E402
 
 import numpy as np  # noqa: E402
+import onnx  # noqa: E402
+from onnx import numpy_helper  # noqa: E402
 from crafted import BOOL, F32, F64, I32, constant, model, node, to_bytes, value  # noqa: E402
 
 N = 40000
@@ -58,7 +61,8 @@ def bernoulli(outputs, inputs):
 
 def dropout(ratio):
     def judge(outputs, inputs):
-        x, y, mask = inputs[0], outputs[0], outputs[1].astype(bool)
+        x, y = inputs[0], outputs[0]
+        mask = outputs[1].astype(bool) if len(outputs) > 1 else y != 0
         kept = (x / np.float32(1 - ratio)).astype(np.float32)
         if not np.allclose(y[mask], kept[mask], rtol=1e-6) or (y[~mask] != 0).any():
             return "values are neither dropped nor scaled as the mask says"
@@ -104,9 +108,34 @@ def trials():
                                [value("y", I32, (2, N))]), [logits], multinomial
 
 
-def attempt(castnet, cc, trial):
-    """None when unsupported, else "" or what is wrong."""
-    name, built, inputs, judge = trial
+def official(cases):
+    """The suite's random cases as trials."""
+    for line in (HERE / "random_cases.txt").read_text().splitlines():
+        if not line or line.startswith("#"):
+            continue
+        folder = Path(cases) / line.split("\t")[0]
+        built = onnx.load(folder / "model.onnx")
+        files = [folder / "test_data_set_0" / f"input_{k}.pb" for k in range(len(built.graph.input))]
+        inputs = {i.name: numpy_helper.to_array(onnx.load_tensor(f)) for i, f in zip(built.graph.input, files)}
+        judge = bernoulli
+        if "dropout" in folder.name:
+            names = built.graph.node[0].input
+            judge = dropout(float(inputs[names[1]]) if len(names) > 1 and names[1] else 0.5)
+        yield folder.name, built, list(inputs.values()), judge
+
+
+def reseeded(built):
+    """The model with other seeds; None where it has none of its own."""
+    other, found = onnx.ModelProto.FromString(to_bytes(built)), False
+    for one in other.graph.node:
+        for attribute in one.attribute:
+            if attribute.name == "seed":
+                attribute.f, attribute.i, found = attribute.f + 1, attribute.i + 1, True
+    return other if found else None
+
+
+def run(castnet, cc, built, inputs):
+    """The outputs; or what is wrong, None where it is not supported."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         (folder / "model.onnx").write_bytes(to_bytes(built))
@@ -120,20 +149,40 @@ def attempt(castnet, cc, trial):
             return None
         if outcome.status:
             return f"exit {outcome.status}: {outcome.err.strip()[:300]}"
-        outputs = [np.load(folder / f"{info.name}.npy") for info in built.graph.output]
+        return [np.load(folder / f"{info.name}.npy") for info in built.graph.output]
+
+
+def same(a, b):
+    return all(x.tobytes() == y.tobytes() for x, y in zip(a, b))
+
+
+def attempt(castnet, cc, trial):
+    """None when unsupported, else "" or what is wrong."""
+    _, built, inputs, judge = trial
+    outputs = run(castnet, cc, built, inputs)
+    if not isinstance(outputs, list):
+        return outputs
     for info, array in zip(built.graph.output, outputs):
         if list(array.shape) != [d.dim_value for d in info.type.tensor_type.shape.dim]:
             return f"shape of {info.name}: {array.shape}"
+    again, other = run(castnet, cc, built, inputs), reseeded(built)
+    if not isinstance(again, list) or not same(outputs, again):
+        return "another run with the same seeds gives something else"
+    different = run(castnet, cc, other, inputs) if other else None
+    if different and (not isinstance(different, list) or (same(outputs, different) and outputs[0].size > 8)):
+        return "another seed gives the same"
     return judge(outputs, inputs) or ""
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--castnet", required=True)
+    parser.add_argument("--cases", help="folder of the official cases")
     parser.add_argument("--cc", default="gcc")
     options = parser.parse_args()
     castnet = harness.castnet_path(options.castnet)
-    found = {trial[0]: attempt(castnet, options.cc, trial) for trial in trials()}
+    found = {trial[0]: attempt(castnet, options.cc, trial) for trial in
+             [*trials(), *(official(options.cases) if options.cases else [])]}
     for name, wrong in found.items():
         if wrong:
             print(f"FAIL {name}: {wrong}")
