@@ -10,17 +10,22 @@ typedef struct Slot {
 
 typedef VEC(Slot) Slots;
 
-/* Whether a step is only reached through the block that another lies in. */
+/* Whether a step is only reached through the block that another lies in. What stays to the end has no last step. */
 static bool encloses(const Planner *l, int64_t outer, int64_t inner) {
-  int64_t block = l->block[inner];
+  int64_t block = inner < (int64_t)l->p->main.steps.n ? l->block[inner] : -1;
   while (block > l->block[outer]) block = l->block[block];
   return block == l->block[outer];
 }
 
+/* Both ends: what is made in one branch and used behind it is made in the other branch too. */
+static bool encloses_life(const Planner *l, int64_t outer, const Life *life) {
+  return encloses(l, outer, life->first) && encloses(l, outer, life->last);
+}
+
 /* Whether the place of a slot is known when the buffer starts, and stays. */
 static bool may_join(const Planner *l, const Slot *s, uint32_t buffer) {
-  const int64_t first = l->life[buffer].first;
-  return l->level[buffer] == s->level || (first > s->level && !l->again[s->level] && encloses(l, s->level, first));
+  const Life *life = &l->life[buffer];
+  return l->level[buffer] == s->level || (life->first > s->level && !l->again[s->level] && encloses_life(l, s->level, life));
 }
 
 /* Lives apart from all in the slot, and may lie there. */
@@ -125,7 +130,7 @@ bool plan_check_slots(const Planner *l, Diags *d, bool dynamic) {
     const int64_t level = (int64_t)b->placed_after - 1;
     if (level >= l->life[i].first || program_level(decided, b->offset) > level || program_level(decided, l->bytes[i]) >= l->life[i].first)
       return slot_fault(d, "a buffer is used before its place is known");
-    if (level != NOT_DECIDED && !encloses(l, level, l->life[i].first)) return slot_fault(d, "a buffer is used where its place may not be known");
+    if (level != NOT_DECIDED && !encloses_life(l, level, &l->life[i])) return slot_fault(d, "a buffer is used where its place may not be known");
     if (moves(l, i)) return slot_fault(d, "a buffer's place changes while it is in use");
     vec_push(l->a, users, i);
   }

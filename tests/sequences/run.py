@@ -185,6 +185,18 @@ def nested_loops():
 
 
 @case
+def branches_in_a_loop():
+    """Each branch makes an item of a size that only it knows; what follows reads the list that either made."""
+    def branch(k):
+        return body([node("SequenceAt", "x,i", f"a{k}"), node("Shape", f"a{k}", f"z{k}"), node("SequenceInsert", f"s,z{k}", f"t{k}")], {}, {f"t{k}": [scalar(0).reshape(1)]})
+    b = body([helper.make_node("If", ["c"], ["t"], then_branch=branch(1), else_branch=branch(2)), node("Identity", "go", "on")],
+             {"i": scalar(0), "go": np.array(True), "s": [scalar(0).reshape(1)]}, {"on": np.array(True), "t": [scalar(0).reshape(1)]})
+    x = [f32(2), f32(0), f32(3)]
+    return Case([node("SequenceEmpty", "", "none", dtype=TensorProto.INT64), helper.make_node("Loop", ["n", "", "none"], ["y"], body=b)],
+                {"x": x, "c": np.array(False), "n": scalar(3)}, {"y": [np.array([2]), np.array([0]), np.array([3])]}, ranks={"x": 1})
+
+
+@case
 def map_of_two():
     x, y = [f32(2), f32(0), f32(3)], [f32(1), f32(2), f32(4)]
     b = body([node("Concat", "p,q", "r", axis=0), node("Mul", "r,k", "o0"), node("Size", "p", "o1")], {"p": f32(1), "k": f32(), "q": f32(1)}, {"o0": f32(1), "o1": scalar(0)})
