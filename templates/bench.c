@@ -5,10 +5,11 @@
  *   run SECONDS      prints `batch N`, then `times` and the microseconds of each sample (of N calls)
  *   steps SECONDS    prints `step I US COUNT` for each step: its least time in a call, added up over its COUNT runs in that call
  *   peak             prints `peak GFLOP/s`, and `read BYTES GB/s` for some sizes, of one thread
+ *   outputs FILE     writes what the call returned
  *   serve            prints READY {...}, then answers `RUN seconds samples` on standard input with a line of times
  * Anything but steps and peak is timed without the step hook. */
 #define _POSIX_C_SOURCE 199309L
-#include "castnet_check_call.h"
+#include "castnet_check_write.h"
 
 #include "castnet_bench_peak.h"
 
@@ -147,33 +148,10 @@ static void peak(void) {
 }
 
 /* ---- serving ---- */
-static double element(const struct check_type *t, const void *data, size_t i) {
-  switch (t->dtype) {
-    case 1: return (double)((const float *)data)[i];
-    case 11: return ((const double *)data)[i];
-    case 7: return (double)((const int64_t *)data)[i];
-    case 6: return (double)((const int32_t *)data)[i];
-    case 3: return (double)((const int8_t *)data)[i];
-    case 2: case 9: return (double)((const uint8_t *)data)[i];
-    default: return 0.0;
-  }
-}
-
-/* Weighted magnitudes of all outputs: errors cannot cancel, a permutation is noticed. Types above only. */
-static double checksum(void) {
-  double sum = 0.0;
-  for (size_t k = 0; k < model.m->n_out; k++) {
-    const struct check_field *f = &model.m->out[k];
-    const void *p;
-    size_t n;
-    if (f->type->kind != CHECK_TENSOR || !count_elements(f, model.out, &n)) continue;
-    memcpy(&p, model.out + f->value, sizeof p);
-    for (size_t i = 0; i < n; i++) {
-      const double x = element(f->type, p, i);
-      sum += (x < 0 ? -x : x) * (double)(1 + i % 7);
-    }
-  }
-  return sum;
+static void write_results(const char *path) {
+  write_begin(path);
+  write_outputs(&model);
+  write_end();
 }
 
 static void serve(void) {
@@ -181,7 +159,7 @@ static void serve(void) {
   double seconds;
   int most;
   const size_t batch = choose_batch();
-  (void)printf("READY {\"batch\":%zu,\"checksum\":%.9g}\n", batch, checksum());
+  (void)printf("READY {\"batch\":%zu}\n", batch);
   (void)fflush(stdout);
   while (fgets(line, sizeof line, stdin) && sscanf(line, "RUN %lf %d", &seconds, &most) == 2) {
     print_samples(batch, seconds, most > 0 ? (size_t)most : 1);
@@ -200,11 +178,12 @@ int main(int argc, char **argv) {
     return 3;
   }
   for (int i = 3; i < argc; i++) {
-    const int timed = i + 1 < argc;
+    const int more = i + 1 < argc;
     if (strcmp(argv[i], "peak") == 0) peak();
     else if (strcmp(argv[i], "serve") == 0) serve();
-    else if (timed && strcmp(argv[i], "run") == 0) run(strtod(argv[++i], NULL));
-    else if (timed && strcmp(argv[i], "steps") == 0) steps(strtod(argv[++i], NULL));
+    else if (more && strcmp(argv[i], "outputs") == 0) write_results(argv[++i]);
+    else if (more && strcmp(argv[i], "run") == 0) run(strtod(argv[++i], NULL));
+    else if (more && strcmp(argv[i], "steps") == 0) steps(strtod(argv[++i], NULL));
     else die("no such command");
   }
   if (fflush(stdout) != 0) die("cannot write");

@@ -120,6 +120,7 @@ static bool write_common(Arena *a, Diags *d, const Workdir *w, const castnet_int
          write_template(a, d, w, "castnet_abi.h", "castnet_abi.h") &&
          write_template(a, d, w, "check_tables.h", "castnet_check_tables.h") &&
          write_template(a, d, w, "check_call.h", "castnet_check_call.h") &&
+         write_template(a, d, w, "check_write.h", "castnet_check_write.h") &&
          (!device || write_template(a, d, w, device, arena_printf(a, "castnet_%s", device).ptr));
 }
 

@@ -75,7 +75,7 @@ static bool find_inputs(Cli *c, const castnet_interface *m, const OnnxValue **re
   DataSet set;
   if (!options_number(c, OPT_SEED, 0, UINT64_MAX, 1, &seed)) return false;
   if (c->words.n < 2) return made_inputs(c->arena, &c->diags, m, seed, ret);
-  if (!dataset_load(c->arena, &c->diags, c->words.data[1], m, &set)) return false;
+  if (!dataset_load_inputs(c->arena, &c->diags, c->words.data[1], m, &set)) return false;
   memcpy(ret, set.inputs, m->n_inputs * sizeof *ret);
   return true;
 }

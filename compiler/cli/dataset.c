@@ -132,21 +132,24 @@ static bool load_side(Arena *a, Diags *d, const char *dir, const char *what, con
   return ok;
 }
 
-bool dataset_load(Arena *a, Diags *d, const char *dir, const castnet_interface *m, DataSet *ret) {
-  DiagPlace place = {.file = str_c(dir)};
+bool dataset_load_inputs(Arena *a, Diags *d, const char *dir, const castnet_interface *m, DataSet *ret) {
   *ret = (DataSet){.dir = dir, .inputs = NEW_ARRAY(a, const OnnxValue *, m->n_inputs),
                    .outputs = NEW_ARRAY(a, const OnnxValue *, m->n_outputs)};
   if (!load_side(a, d, dir, "input", m->inputs, m->n_inputs, ret->inputs)) return false;
-  if (!load_side(a, d, dir, "output", m->outputs, m->n_outputs, ret->outputs)) return false;
-  size_t n_recorded = 0;
-  for (size_t i = 0; i < m->n_outputs; i++) n_recorded += ret->outputs[i] != NULL;
   for (size_t i = 0; i < m->n_inputs; i++) {
     if (ret->inputs[i]) continue;
-    (void)diag_add(d, DIAG_E0601, place, "there is no file for input %s", diag_quote(d, (Str){m->inputs[i].name.ptr, m->inputs[i].name.length}));
+    (void)diag_add(d, DIAG_E0601, (DiagPlace){.file = str_c(dir)}, "there is no file for input %s",
+                   diag_quote(d, (Str){m->inputs[i].name.ptr, m->inputs[i].name.length}));
     return false;
   }
-  if (n_recorded > 0) return true;
-  (void)diag_add(d, DIAG_E0601, place, "no outputs were recorded here (output_0.pb or .npy)");
+  return true;
+}
+
+bool dataset_load(Arena *a, Diags *d, const char *dir, const castnet_interface *m, DataSet *ret) {
+  if (!dataset_load_inputs(a, d, dir, m, ret) || !load_side(a, d, dir, "output", m->outputs, m->n_outputs, ret->outputs)) return false;
+  for (size_t i = 0; i < m->n_outputs; i++)
+    if (ret->outputs[i]) return true;
+  (void)diag_add(d, DIAG_E0601, (DiagPlace){.file = str_c(dir)}, "no outputs were recorded here (output_0.pb or .npy)");
   return false;
 }
 

@@ -14,6 +14,8 @@ typedef struct DataSet {
 
 /* Values are matched with the model's by name where the files have names, else by position. False after diagnostics. */
 bool dataset_load(Arena *a, Diags *d, const char *dir, const castnet_interface *m, DataSet *ret);
+/* The same without outputs, of which there need be none. */
+bool dataset_load_inputs(Arena *a, Diags *d, const char *dir, const castnet_interface *m, DataSet *ret);
 /* One value from a .pb or .npy file; NULL after a diagnostic. */
 const OnnxValue *dataset_load_value(Arena *a, Diags *d, const char *path, const castnet_type *type);
 /* Whether the value can be this field's: kind, element type, constant dimensions. False after E0601. */

@@ -1,4 +1,4 @@
-/* Inputs made up where no data set is at hand: the same numbers on every machine, and in tests/bench/worker.h. */
+/* Inputs made up where no data set is at hand: the same numbers on every machine. */
 #include "cli/made_inputs.h"
 
 #include "cli/host_value.h"

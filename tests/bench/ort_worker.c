@@ -1,7 +1,7 @@
 /*
  * ort_worker.c - times ONNX Runtime through its C interface.
  *
- * usage: ort_worker LIBRARY MODEL THREADS
+ * usage: ort_worker LIBRARY MODEL THREADS INPUTS OUTPUTS
  *
  * The Python wheel holds the shared library but no header. The interface is a
  * table of function pointers whose order never changes, so the few functions
@@ -12,6 +12,7 @@
 #include "worker.h"
 
 #include <dlfcn.h>
+#include <stdbool.h>
 
 typedef struct OrtStatus OrtStatus;
 typedef struct OrtEnv OrtEnv;
@@ -20,7 +21,6 @@ typedef struct OrtOptions OrtOptions;
 typedef struct OrtRunOptions OrtRunOptions;
 typedef struct OrtAllocator OrtAllocator;
 typedef struct OrtMemoryInfo OrtMemoryInfo;
-typedef struct OrtTypeInfo OrtTypeInfo;
 typedef struct OrtTensorInfo OrtTensorInfo;
 typedef struct OrtValue OrtValue;
 
@@ -36,22 +36,26 @@ typedef struct OrtValue OrtValue;
   X(23, SetSessionGraphOptimizationLevel, OrtStatus *, (OrtOptions *, int))                                            \
   X(24, SetIntraOpNumThreads, OrtStatus *, (OrtOptions *, int))                                                        \
   X(25, SetInterOpNumThreads, OrtStatus *, (OrtOptions *, int))                                                        \
-  X(30, SessionGetInputCount, OrtStatus *, (const OrtSession *, size_t *))                                             \
   X(31, SessionGetOutputCount, OrtStatus *, (const OrtSession *, size_t *))                                            \
-  X(33, SessionGetInputTypeInfo, OrtStatus *, (const OrtSession *, size_t, OrtTypeInfo **))                            \
-  X(36, SessionGetInputName, OrtStatus *, (const OrtSession *, size_t, OrtAllocator *, char **))                       \
   X(37, SessionGetOutputName, OrtStatus *, (const OrtSession *, size_t, OrtAllocator *, char **))                      \
+  X(48, CreateTensorAsOrtValue, OrtStatus *, (OrtAllocator *, const int64_t *, size_t, int, OrtValue **))              \
   X(49, CreateTensorWithDataAsOrtValue, OrtStatus *,                                                                   \
     (const OrtMemoryInfo *, void *, size_t, const int64_t *, size_t, int, OrtValue **))                                \
   X(51, GetTensorMutableData, OrtStatus *, (OrtValue *, void **))                                                      \
-  X(55, CastTypeInfoToTensorInfo, OrtStatus *, (const OrtTypeInfo *, const OrtTensorInfo **))                          \
+  X(52, FillStringTensor, OrtStatus *, (OrtValue *, const char *const *, size_t))                                      \
+  X(53, GetStringTensorDataLength, OrtStatus *, (const OrtValue *, size_t *))                                          \
+  X(54, GetStringTensorContent, OrtStatus *, (const OrtValue *, void *, size_t, size_t *, size_t))                     \
   X(60, GetTensorElementType, OrtStatus *, (const OrtTensorInfo *, int *))                                             \
   X(61, GetDimensionsCount, OrtStatus *, (const OrtTensorInfo *, size_t *))                                            \
   X(62, GetDimensions, OrtStatus *, (const OrtTensorInfo *, int64_t *, size_t))                                        \
   X(64, GetTensorShapeElementCount, OrtStatus *, (const OrtTensorInfo *, size_t *))                                    \
   X(65, GetTensorTypeAndShape, OrtStatus *, (const OrtValue *, OrtTensorInfo **))                                      \
+  X(67, GetValueType, OrtStatus *, (const OrtValue *, int *))                                                          \
   X(69, CreateCpuMemoryInfo, OrtStatus *, (int allocator, int memory, OrtMemoryInfo **))                               \
-  X(78, GetAllocatorWithDefaultOptions, OrtStatus *, (OrtAllocator **))
+  X(78, GetAllocatorWithDefaultOptions, OrtStatus *, (OrtAllocator **))                                                   \
+  X(80, GetValue, OrtStatus *, (const OrtValue *, int, OrtAllocator *, OrtValue **))                                   \
+  X(81, GetValueCount, OrtStatus *, (const OrtValue *, size_t *))                                                      \
+  X(96, ReleaseValue, void, (OrtValue *))
 
 #define FIELD(slot, name, result, arguments) result(*name) arguments;
 static struct { ORT_FUNCTIONS(FIELD) } ort;
@@ -70,10 +74,13 @@ enum {
   DEVICE_ALLOCATOR = 0,
   DEFAULT_MEMORY = 0,
   MAX_TENSORS = 128,
-  MAX_RANK = 16
+  VALUE_TENSOR = 1, /* ONNXType */
+  VALUE_SEQUENCE,
+  VALUE_MAP
 };
 
 static OrtSession *session;
+static OrtAllocator *allocator;
 static size_t n_inputs, n_outputs;
 static char *input_names[MAX_TENSORS], *output_names[MAX_TENSORS];
 static OrtValue *inputs[MAX_TENSORS], *outputs[MAX_TENSORS];
@@ -98,20 +105,6 @@ static void load_library(const char *path) {
   ORT_FUNCTIONS(LOAD)
 }
 
-/* ONNX's TensorProto.DataType codes. */
-static enum worker_type type_of_onnx(int code) {
-  switch (code) {
-  case 1: return WORKER_F32;
-  case 2: return WORKER_U8;
-  case 3: return WORKER_I8;
-  case 6: return WORKER_I32;
-  case 7: return WORKER_I64;
-  case 9: return WORKER_BOOL;
-  case 11: return WORKER_F64;
-  default: return WORKER_UNSUPPORTED;
-  }
-}
-
 static void open_session(const char *model, int threads) {
   OrtEnv *env;
   OrtOptions *options;
@@ -121,79 +114,140 @@ static void open_session(const char *model, int threads) {
   CHECK(ort.SetInterOpNumThreads(options, 1));
   CHECK(ort.SetSessionGraphOptimizationLevel(options, OPTIMIZE_ALL));
   CHECK(ort.CreateSession(env, model, options, &session));
-  CHECK(ort.SessionGetInputCount(session, &n_inputs));
   CHECK(ort.SessionGetOutputCount(session, &n_outputs));
-  if (n_inputs > MAX_TENSORS || n_outputs > MAX_TENSORS) worker_die("onnxruntime", model, "too many inputs or outputs");
+  if (n_outputs > MAX_TENSORS) worker_die("onnxruntime", model, "too many outputs");
 }
 
-/* Shape of one input with free dimensions set to 1; returns the element count. */
-static size_t input_shape(const OrtTensorInfo *info, int64_t *shape, size_t *rank) {
-  size_t count = 1;
-  CHECK(ort.GetDimensionsCount(info, rank));
-  if (*rank > MAX_RANK) worker_die("onnxruntime", "input", "rank too high");
-  CHECK(ort.GetDimensions(info, shape, *rank));
-  for (size_t i = 0; i < *rank; i++) {
-    if (shape[i] < 1) shape[i] = 1;
-    count *= (size_t)shape[i];
+static void make_input(const struct worker_file *f, size_t index, const OrtMemoryInfo *memory) {
+  struct worker_input in = worker_read_input(f);
+  input_names[index] = in.name;
+  if (in.type == WORKER_STRING) {
+    CHECK(ort.CreateTensorAsOrtValue(allocator, in.dims, in.rank, in.type, &inputs[index]));
+    CHECK(ort.FillStringTensor(inputs[index], in.data, in.count));
+  } else {
+    CHECK(ort.CreateTensorWithDataAsOrtValue(memory, in.data, in.bytes, in.dims, in.rank, in.type, &inputs[index]));
   }
-  return count;
 }
 
-static void make_input(size_t index, OrtAllocator *allocator, const OrtMemoryInfo *memory) {
-  OrtTypeInfo *type_info;
-  const OrtTensorInfo *info;
-  int64_t shape[MAX_RANK];
-  size_t rank;
-  int code;
-
-  CHECK(ort.SessionGetInputName(session, index, allocator, &input_names[index]));
-  CHECK(ort.SessionGetInputTypeInfo(session, index, &type_info));
-  CHECK(ort.CastTypeInfoToTensorInfo(type_info, &info));
-  CHECK(ort.GetTensorElementType(info, &code));
-
-  enum worker_type type = type_of_onnx(code);
-  size_t count = input_shape(info, shape, &rank);
-  size_t bytes = count * worker_type_size(type);
-  void *data = aligned_alloc(64, (bytes + 63) / 64 * 64);
-  if (!data) worker_die("onnxruntime", "input", "out of memory");
-  worker_fill(type, data, count);
-  CHECK(ort.CreateTensorWithDataAsOrtValue(memory, data, bytes, shape, rank, code, &inputs[index]));
-}
-
-static void make_tensors(void) {
-  OrtAllocator *allocator;
+static void make_tensors(const char *path) {
   OrtMemoryInfo *memory;
   CHECK(ort.GetAllocatorWithDefaultOptions(&allocator));
   CHECK(ort.CreateCpuMemoryInfo(DEVICE_ALLOCATOR, DEFAULT_MEMORY, &memory));
-  for (size_t i = 0; i < n_inputs; i++) make_input(i, allocator, memory);
+  const struct worker_file f = worker_open("onnxruntime", path, "rb");
+  n_inputs = (size_t)worker_take(&f);
+  if (n_inputs > MAX_TENSORS) worker_die("onnxruntime", path, "too many inputs");
+  for (size_t i = 0; i < n_inputs; i++) make_input(&f, i, memory);
+  worker_close(&f);
   for (size_t i = 0; i < n_outputs; i++) CHECK(ort.SessionGetOutputName(session, i, allocator, &output_names[i]));
 }
 
-/* The first run allocates the outputs, later runs write into them. */
+/* The first run allocates the outputs, later runs write into those that are tensors. */
 static void run(void) {
   CHECK(ort.Run(session, NULL, (const char *const *)input_names, (const OrtValue *const *)inputs, n_inputs,
                 (const char *const *)output_names, n_outputs, outputs));
 }
 
-static double sum_outputs(void) {
-  double sum = 0.0;
+/* Sequences and maps are made anew by each run. */
+static bool output_is_new[MAX_TENSORS];
+
+static void run_anew(void) {
   for (size_t i = 0; i < n_outputs; i++) {
-    OrtTensorInfo *info;
-    size_t count;
-    void *data;
-    int code;
-    CHECK(ort.GetTensorTypeAndShape(outputs[i], &info));
-    CHECK(ort.GetTensorShapeElementCount(info, &count));
-    CHECK(ort.GetTensorElementType(info, &code));
-    CHECK(ort.GetTensorMutableData(outputs[i], &data));
-    sum += worker_checksum(type_of_onnx(code), data, count);
+    if (!output_is_new[i]) continue;
+    ort.ReleaseValue(outputs[i]);
+    outputs[i] = NULL;
   }
-  return sum;
+  run();
+}
+
+/* ---- outputs ---- */
+static void put_strings(const struct worker_file *f, const OrtValue *v, size_t count) {
+  size_t bytes;
+  CHECK(ort.GetStringTensorDataLength(v, &bytes));
+  char *text = worker_allocate(f, bytes);
+  size_t *offsets = worker_allocate(f, (count + 1) * sizeof *offsets);
+  CHECK(ort.GetStringTensorContent(v, text, bytes, offsets, count));
+  offsets[count] = bytes;
+  for (size_t i = 0; i < count; i++) {
+    worker_put(f, offsets[i + 1] - offsets[i]);
+    worker_put_bytes(f, text + offsets[i], offsets[i + 1] - offsets[i]);
+  }
+}
+
+static void put_tensor(const struct worker_file *f, OrtValue *v) {
+  OrtTensorInfo *info;
+  int64_t dims[WORKER_MAX_RANK];
+  size_t rank, count;
+  void *data;
+  int type;
+  CHECK(ort.GetTensorTypeAndShape(v, &info));
+  CHECK(ort.GetDimensionsCount(info, &rank));
+  if (rank > WORKER_MAX_RANK) worker_die("onnxruntime", "output", "rank too high");
+  CHECK(ort.GetDimensions(info, dims, rank));
+  CHECK(ort.GetTensorShapeElementCount(info, &count));
+  CHECK(ort.GetTensorElementType(info, &type));
+  worker_put_shape(f, dims, rank);
+  if (type == WORKER_STRING) {
+    put_strings(f, v, count);
+    return;
+  }
+  if (!worker_type_size(type)) worker_die("onnxruntime", "output", "element type not supported");
+  CHECK(ort.GetTensorMutableData(v, &data));
+  worker_put_bytes(f, data, count * worker_type_size(type));
+}
+
+static int kind_of(const OrtValue *v) {
+  int kind;
+  CHECK(ort.GetValueType(v, &kind));
+  return kind;
+}
+
+/* A map holds its keys and its values, a tensor each; maps do not hold maps. */
+static void put_item(const struct worker_file *f, OrtValue *v) {
+  OrtValue *part[2];
+  size_t count;
+  if (kind_of(v) == VALUE_TENSOR) {
+    put_tensor(f, v);
+    return;
+  }
+  if (kind_of(v) != VALUE_MAP) worker_die("onnxruntime", "output", "kind of value not supported");
+  for (int k = 0; k < 2; k++) CHECK(ort.GetValue(v, k, allocator, &part[k]));
+  OrtTensorInfo *info;
+  CHECK(ort.GetTensorTypeAndShape(part[0], &info));
+  CHECK(ort.GetTensorShapeElementCount(info, &count));
+  worker_put(f, count);
+  for (int k = 0; k < 2; k++) put_tensor(f, part[k]);
+}
+
+static void put_value(const struct worker_file *f, OrtValue *v) {
+  if (kind_of(v) != VALUE_SEQUENCE) {
+    put_item(f, v);
+    return;
+  }
+  size_t count;
+  CHECK(ort.GetValueCount(v, &count));
+  worker_put(f, count);
+  for (size_t i = 0; i < count; i++) {
+    OrtValue *item;
+    CHECK(ort.GetValue(v, (int)i, allocator, &item));
+    put_item(f, item);
+  }
+}
+
+static bool write_outputs(const char *path) {
+  bool any_new = false;
+  const struct worker_file f = worker_open("onnxruntime", path, "wb");
+  for (size_t i = 0; i < n_outputs; i++) {
+    put_value(&f, outputs[i]);
+    output_is_new[i] = kind_of(outputs[i]) != VALUE_TENSOR;
+    any_new |= output_is_new[i];
+  }
+  worker_close(&f);
+  return any_new;
 }
 
 int main(int argc, char **argv) {
-  if (argc != 4) {
-    fprintf(stderr, "usage: %s LIBRARY MODEL THREADS\n", argv[0]);
+  if (argc != 6) {
+    fprintf(stderr, "usage: %s LIBRARY MODEL THREADS INPUTS OUTPUTS\n", argv[0]);
     return 2;
   }
   load_library(argv[1]);
@@ -202,7 +256,8 @@ int main(int argc, char **argv) {
   open_session(argv[2], atoi(argv[3]));
   double load_seconds = worker_now() - start;
 
-  make_tensors();
+  make_tensors(argv[4]);
   run();
-  return worker_serve(run, load_seconds, sum_outputs());
+  const bool anew = write_outputs(argv[5]);
+  return worker_serve(anew ? run_anew : run, load_seconds);
 }

@@ -1,7 +1,7 @@
 /*
  * ov_worker.c - times OpenVINO through its C interface.
  *
- * usage: ov_worker LIBRARY MODEL THREADS f32|bf16|default
+ * usage: ov_worker LIBRARY MODEL THREADS f32|bf16|default INPUTS OUTPUTS
  *
  * The few prototypes needed are declared here, so that building needs no header
  * of OpenVINO and one binary serves several versions. "default" leaves the
@@ -20,6 +20,10 @@ typedef struct OvCompiled OvCompiled;
 typedef struct OvRequest OvRequest;
 typedef struct OvTensor OvTensor;
 typedef struct {
+  int64_t rank;
+  int64_t *dims;
+} OvShape;
+typedef struct {
   const char *build_number; /* "2026.4.1-..." */
   const char *description;
 } OvVersion;
@@ -33,13 +37,14 @@ typedef struct {
   X(core_compile_model, int,                                                                                           \
     (const OvCore *, const OvModel *, const char *device, size_t n_strings, OvCompiled **, ...))                       \
   X(compiled_model_create_infer_request, int, (const OvCompiled *, OvRequest **))                                      \
-  X(compiled_model_inputs_size, int, (const OvCompiled *, size_t *))                                                   \
   X(compiled_model_outputs_size, int, (const OvCompiled *, size_t *))                                                  \
-  X(infer_request_get_input_tensor_by_index, int, (const OvRequest *, size_t, OvTensor **))                            \
+  X(infer_request_get_tensor, int, (const OvRequest *, const char *, OvTensor **))                                     \
   X(infer_request_get_output_tensor_by_index, int, (const OvRequest *, size_t, OvTensor **))                           \
   X(infer_request_infer, int, (OvRequest *))                                                                           \
   X(tensor_get_element_type, int, (const OvTensor *, int *))                                                           \
-  X(tensor_get_size, int, (const OvTensor *, size_t *))                                                                \
+  X(tensor_get_byte_size, int, (const OvTensor *, size_t *))                                                           \
+  X(tensor_get_shape, int, (const OvTensor *, OvShape *))                                                              \
+  X(tensor_set_shape, int, (OvTensor *, OvShape))                                                                      \
   X(tensor_data, int, (const OvTensor *, void **))
 
 #define FIELD(name, result, arguments) result(*name) arguments;
@@ -73,17 +78,10 @@ static void load_library(const char *path) {
     worker_die("openvino", version.build_number, "too old, 2025.0 or newer is needed");
 }
 
-static enum worker_type type_of_openvino(int code) {
-  switch (code) {
-  case 1: return WORKER_BOOL;
-  case 4: return WORKER_F32;
-  case 5: return WORKER_F64;
-  case 7: return WORKER_I8;
-  case 9: return WORKER_I32;
-  case 10: return WORKER_I64;
-  case 16: return WORKER_U8;
-  default: return WORKER_UNSUPPORTED;
-  }
+/* As TensorProto.DataType; 0: none of those that a worker takes. */
+static int type_of_openvino(int code) {
+  static const int types[] = {[1] = 9, [2] = 16, [3] = 10, [4] = 1, [5] = 11, [7] = 3, [8] = 5, [9] = 6, [10] = 7, [16] = 2, [17] = 4, [18] = 12, [19] = 13};
+  return code >= 0 && (size_t)code < sizeof types / sizeof *types ? types[code] : 0;
 }
 
 static OvCompiled *compile_model(const char *path, const char *threads, const char *precision) {
@@ -102,49 +100,56 @@ static OvCompiled *compile_model(const char *path, const char *threads, const ch
   return compiled;
 }
 
-static void describe(const OvTensor *tensor, enum worker_type *ret_type, void **ret_data, size_t *ret_count) {
+static int element_type(const OvTensor *tensor) {
   int code;
   CHECK(ov.tensor_get_element_type(tensor, &code));
-  CHECK(ov.tensor_get_size(tensor, ret_count));
-  CHECK(ov.tensor_data(tensor, ret_data));
-  *ret_type = type_of_openvino(code);
+  return type_of_openvino(code);
 }
 
-static void fill_inputs(const OvCompiled *compiled) {
-  size_t n_inputs;
-  CHECK(ov.compiled_model_inputs_size(compiled, &n_inputs));
-  for (size_t i = 0; i < n_inputs; i++) {
-    OvTensor *tensor;
-    enum worker_type type;
-    void *data;
-    size_t count;
-    CHECK(ov.infer_request_get_input_tensor_by_index(request, i, &tensor));
-    describe(tensor, &type, &data, &count);
-    worker_fill(type, data, count);
+static void fill_input(const struct worker_input *in) {
+  OvTensor *tensor;
+  void *data;
+  CHECK(ov.infer_request_get_tensor(request, in->name, &tensor));
+  if (element_type(tensor) != in->type) worker_die("openvino", in->name, "element type not supported");
+  CHECK(ov.tensor_set_shape(tensor, (OvShape){(int64_t)in->rank, (int64_t *)in->dims}));
+  CHECK(ov.tensor_data(tensor, &data));
+  memcpy(data, in->data, in->bytes);
+}
+
+static void fill_inputs(const char *path) {
+  const struct worker_file f = worker_open("openvino", path, "rb");
+  for (uint64_t n = worker_take(&f); n > 0; n--) {
+    const struct worker_input in = worker_read_input(&f);
+    fill_input(&in);
   }
+  worker_close(&f);
 }
 
-static double sum_outputs(const OvCompiled *compiled) {
-  double sum = 0.0;
+static void write_outputs(const OvCompiled *compiled, const char *path) {
+  const struct worker_file f = worker_open("openvino", path, "wb");
   size_t n_outputs;
   CHECK(ov.compiled_model_outputs_size(compiled, &n_outputs));
   for (size_t i = 0; i < n_outputs; i++) {
     OvTensor *tensor;
-    enum worker_type type;
+    OvShape shape;
+    size_t bytes;
     void *data;
-    size_t count;
     CHECK(ov.infer_request_get_output_tensor_by_index(request, i, &tensor));
-    describe(tensor, &type, &data, &count);
-    sum += worker_checksum(type, data, count);
+    if (!element_type(tensor)) worker_die("openvino", "output", "element type not supported");
+    CHECK(ov.tensor_get_shape(tensor, &shape));
+    CHECK(ov.tensor_get_byte_size(tensor, &bytes));
+    CHECK(ov.tensor_data(tensor, &data));
+    worker_put_shape(&f, shape.dims, (size_t)shape.rank);
+    worker_put_bytes(&f, data, bytes);
   }
-  return sum;
+  worker_close(&f);
 }
 
 static void run(void) { CHECK(ov.infer_request_infer(request)); }
 
 int main(int argc, char **argv) {
-  if (argc != 5) {
-    fprintf(stderr, "usage: %s LIBRARY MODEL THREADS f32|bf16|default\n", argv[0]);
+  if (argc != 7) {
+    fprintf(stderr, "usage: %s LIBRARY MODEL THREADS f32|bf16|default INPUTS OUTPUTS\n", argv[0]);
     return 2;
   }
   load_library(argv[1]);
@@ -153,7 +158,8 @@ int main(int argc, char **argv) {
   OvCompiled *compiled = compile_model(argv[2], argv[3], argv[4]);
   double load_seconds = worker_now() - start;
 
-  fill_inputs(compiled);
+  fill_inputs(argv[5]);
   run();
-  return worker_serve(run, load_seconds, sum_outputs(compiled));
+  write_outputs(compiled, argv[6]);
+  return worker_serve(run, load_seconds);
 }

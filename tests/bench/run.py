@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Times castnet beside ONNX Runtime and OpenVINO: pinned, interleaved, one table, JSON and a picture.
 
-usage: run.py --castnet BIN [MODEL...] [--set tiny|networks|all] [--json FILE] [--svg FILE]
+usage: run.py --castnet BIN [MODEL...] [--set tiny|networks|all|shared] [--threads N] [--json FILE] [--svg FILE]
 
-A MODEL is an ONNX file or a name of make_models.py (built into --models with seeded random weights). Every engine is a
-process that holds the model (tests/bench/worker.h says how they talk); in each round all of them run in turns on the same
-core, so that they see the same machine. Outputs must agree on the same made-up inputs. ratio: time of the faster peer over
+A MODEL is an ONNX file or a name of make_models.py (built into --models with seeded random weights); the set `shared` is every
+model of float32 in --shared DIR. Every engine is a process that holds the model (tests/bench/worker.h says how they talk);
+in each round all of them run in turns on the same cores, so that they see the same machine. All get the same model of fixed
+sizes and the same inputs (tests/bench/feed.py), and castnet's outputs must agree with both peers'. ratio: time of the faster peer over
 castnet's, by the minima of all rounds (and, in brackets, the median over rounds of the ratio of the rounds' medians).
 Needs onnx and numpy; onnxruntime and openvino are skipped where they are not installed.
 """
@@ -13,7 +14,6 @@ import argparse
 import contextlib
 import importlib.util
 import json
-import math
 import os
 import shlex
 import shutil
@@ -24,6 +24,8 @@ import tempfile
 import time
 from pathlib import Path
 
+import feed
+
 HERE = Path(__file__).resolve().parent
 SETS = {
     "tiny": ["logreg", "mlp", "ad_autoencoder", "lenet5", "kws_dscnn", "resnet8_cifar", "vww_mbv1_025"],
@@ -31,7 +33,6 @@ SETS = {
     "more": ["shufflenet", "inception_v1", "densenet121", "vit_tiny", "lstm_2x256_s100"],
 }
 SETS["all"] = [n for group in ("tiny", "networks", "more") for n in SETS[group]]
-TOLERANCE = 1e-3  # relative, of the weighted sum of magnitudes of all outputs
 MAX_SAMPLES = 20000
 
 
@@ -60,49 +61,39 @@ def build_worker(name, work):
     return str(program)
 
 
-def ort_command(model, work):
-    return [build_worker("ort_worker", work), library("onnxruntime", "capi/libonnxruntime.so*"), str(model), "1"]
+def ort_command(options, case, work, outputs):
+    return [build_worker("ort_worker", work), library("onnxruntime", "capi/libonnxruntime.so*"), case.model, options.threads, case.feed, outputs]
 
 
-def openvino_command(model, work):
-    return [build_worker("ov_worker", work), library("openvino", "libs/libopenvino_c.so*"), str(model), "1", "f32"]
+def openvino_command(options, case, work, outputs):
+    return [build_worker("ov_worker", work), library("openvino", "libs/libopenvino_c.so*"), case.model, options.threads, "f32", case.feed, outputs]
 
 
-def free_dimensions(model):
-    import onnx
-    graph = onnx.load(str(model), load_external_data=False).graph
-    constants = {t.name for t in graph.initializer}
-    return sorted({d.dim_param for i in graph.input if i.name not in constants
-                   for d in i.type.tensor_type.shape.dim if d.dim_param})
-
-
-def castnet_command(options, model, work, cc, target):
-    folder = work / f"castnet-{model.stem}-{cc}-{target}"
-    shutil.rmtree(folder, ignore_errors=True)
-    command = [options.castnet, "bench", str(model), "--target", target, "--cc", cc, "--keep", str(folder), "--no-run"]
+def castnet_command(options, case, cc, target, outputs):
+    folder = case.folder / f"castnet-{cc}-{target}"
+    command = [options.castnet, "bench", case.model, case.data_set, "--target", target, "--cc", cc, "--keep", folder, "--no-run"]
     if options.cflags:
         command += ["--cflags", options.cflags]
-    for name in free_dimensions(model):  # the peers' workers take 1, too
-        command += ["--dim", f"{name}=1"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if options.threads > 1:
+        command += ["--threads", options.threads]
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True, check=False)
     if done.returncode:
         raise Missing(f"castnet: {done.stderr.strip().splitlines()[-1] if done.stderr.strip() else done.returncode}")
-    return [str(folder / "castnet_check"), str(folder / "inputs"), "-", "serve"]
+    return [folder / "castnet_check", folder / "inputs", "-", "outputs", outputs, "serve"]
 
 
 # ---- workers ----
 class Worker:
-    def __init__(self, name, command):
-        self.name, self.rounds = name, []
+    def __init__(self, name, command, threads):
+        self.name, self.rounds, self.outputs = name, [], None
         self.errors = tempfile.TemporaryFile("w+")
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True,
-                                        env={**os.environ, "OMP_NUM_THREADS": "1"})
+        self.process = subprocess.Popen([str(c) for c in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True,
+                                        env={**os.environ, "OMP_NUM_THREADS": str(threads)})
         line = next((l for l in self.process.stdout if l.startswith("READY ")), None)
         if line is None:
             self.process.wait()
             self.errors.seek(0)
             raise Missing((self.errors.read().strip().splitlines() or ["ended without a word"])[-1])
-        self.checksum = json.loads(line[len("READY "):])["checksum"]
 
     def turn(self, seconds):
         self.process.stdin.write(f"RUN {seconds} {MAX_SAMPLES}\n")
@@ -126,21 +117,31 @@ class Worker:
         return min(min(r) for r in self.rounds)
 
 
-def commands(options, model, work):
-    makers = {"onnxruntime": lambda: ort_command(model, work), "openvino": lambda: openvino_command(model, work)}
+def commands(options, case, work, place):
+    """{engine: what makes its command}"""
+    makers = {"onnxruntime": lambda: ort_command(options, case, work, place("onnxruntime")),
+              "openvino": lambda: openvino_command(options, case, work, place("openvino"))}
     for target in options.target.split(","):
         for cc in options.cc.split(","):
-            makers[f"castnet {target} {cc}"] = lambda c=cc, t=target: castnet_command(options, model, work, c, t)
+            name = f"castnet {target} {cc}"
+            makers[name] = lambda c=cc, t=target, n=name: castnet_command(options, case, c, t, place(n))
     return makers
 
 
-def measure(options, model, work):
+def start(options, case, work):
     workers, notes = [], []
-    for name, maker in commands(options, model, work).items():
+    place = lambda engine: case.folder / f"outputs of {engine}"
+    for name, maker in commands(options, case, work, place).items():
         try:
-            workers.append(Worker(name, maker()))
-        except Missing as why:
+            workers.append(Worker(name, maker(), options.threads))
+            workers[-1].outputs = feed.read_outputs(case, place(name))
+        except (Missing, ValueError) as why:
             notes.append(f"{name}: {why}")
+    return workers, notes
+
+
+def measure(options, case, work):
+    workers, notes = start(options, case, work)
     try:
         for _ in range(options.rounds):
             for w in workers:
@@ -149,39 +150,43 @@ def measure(options, model, work):
     finally:
         for w in workers:
             w.close()
+    if case.random:
+        notes.append(f"random, not compared: {', '.join(sorted(case.random))}")
     return workers, notes
 
 
 # ---- results ----
-def agree(a, b):
-    return math.isfinite(a) and math.isfinite(b) and abs(a - b) <= TOLERANCE * max(abs(a), abs(b), 1e-30)
-
-
 def paired(peer, own):
     return statistics.median(statistics.median(a) / statistics.median(b) for a, b in zip(peer.rounds, own.rounds))
 
 
-def summarise(model, workers, notes):
+def differences(case, own, peers):
+    """{peer: outputs that differ from its}, where any do."""
+    found = {p.name: feed.differing(case, own.outputs, p.outputs) for p in peers if own.outputs is not None and p.outputs is not None}
+    return {name: outputs for name, outputs in found.items() if outputs}
+
+
+def summarise(case, workers, notes):
     peers = [w for w in workers if not w.name.startswith("castnet")]
     own = [w for w in workers if w.name.startswith("castnet")]
     best = min(peers, key=Worker.least) if peers else None
-    row = {"model": model.stem, "notes": notes, "engines": {}}
+    row = {"model": case.name, "inputs": "made up" if case.made_up else "recorded", "notes": notes, "engines": {}}
     for w in workers:
         samples = sorted(s for r in w.rounds for s in r)
-        row["engines"][w.name] = {"min_us": samples[0], "median_us": statistics.median(samples), "samples": len(samples),
-                                  "checksum": w.checksum}
+        row["engines"][w.name] = {"min_us": samples[0], "median_us": statistics.median(samples), "samples": len(samples)}
     for w in own:
         e = row["engines"][w.name]
+        e["agrees"] = w.outputs is not None and not differences(case, w, peers)
+        e["differs"] = differences(case, w, peers)
         if best:
             e["ratio"], e["ratio_paired"] = best.least() / w.least(), paired(best, w)
-            e["agrees"] = all(agree(p.checksum, w.checksum) for p in peers)
     return row
 
 
 def print_row(row):
     for name, e in row["engines"].items():
         ratio = f"{e['ratio']:6.2f} ({e['ratio_paired']:.2f})" if "ratio" in e else ""
-        wrong = "" if e.get("agrees", True) else "  DIFFERS"
+        wrong = "" if e.get("agrees", True) else "  DIFFERS " + "; ".join(f"{n}: {', '.join(o)}" for n, o in e["differs"].items())
         print(f"{row['model']:18} {name:22} {e['min_us']:11.2f} {e['median_us']:11.2f} {ratio:15}{wrong}")
     for note in row["notes"]:
         print(f"{row['model']:18} {note}")
@@ -207,6 +212,8 @@ def picture(rows):
 
 
 def find_models(options):
+    if options.set == "shared" and not options.model:
+        return [m for m in sorted(options.shared.glob("*/model.onnx")) if feed.is_float32(m)]
     names = options.model or SETS[options.set]
     made = [n for n in names if not n.endswith(".onnx") and not (options.models / f"{n}.onnx").exists()]
     if made:
@@ -219,14 +226,16 @@ def parse():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("model", nargs="*", help="ONNX files, or names of make_models.py")
     p.add_argument("--castnet", required=True)
-    p.add_argument("--set", default="networks", choices=sorted(SETS), help="of models, where none is named")
+    p.add_argument("--set", default="networks", choices=[*sorted(SETS), "shared"], help="of models, where none is named")
     p.add_argument("--models", type=Path, default=Path("build/bench-models"), help="folder for made models")
+    p.add_argument("--shared", type=Path, default=HERE.parents[2] / "shared" / "models", help="folder of the set `shared`")
+    p.add_argument("--threads", type=int, default=1, help="of every engine")
     p.add_argument("--target", default="x86-64-v4", help="of castnet; several with commas")
     p.add_argument("--cc", default="gcc", help="compilers of castnet's code; several with commas")
     p.add_argument("--cflags", help="more flags for them")
     p.add_argument("--rounds", type=int, default=7)
     p.add_argument("--seconds", type=float, default=0.3, help="of a turn")
-    p.add_argument("--cpu", type=int, help="core to run on (default: the last)")
+    p.add_argument("--cpu", help="cores to run on, with commas (default: the last ones, as many as threads)")
     p.add_argument("--json", type=Path)
     p.add_argument("--svg", type=Path)
     return p.parse_args()
@@ -236,15 +245,22 @@ def main():
     options = parse()
     models = find_models(options)
     if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {options.cpu if options.cpu is not None else max(os.sched_getaffinity(0))})
+        cpus = options.cpu.split(",") if options.cpu else sorted(os.sched_getaffinity(0))[-options.threads:]
+        os.sched_setaffinity(0, {int(cpu) for cpu in cpus})
     rows = []
     print(f"{'model':18} {'engine':22} {'min us':>11} {'median us':>11} ratio")
     with tempfile.TemporaryDirectory() as work:
         for model in models:
-            rows.append(summarise(model, *measure(options, model, Path(work))))
+            try:
+                case = feed.Case(model, work)
+            except ValueError as why:
+                print(f"{model}: {why}")
+                continue
+            rows.append(summarise(case, *measure(options, case, Path(work))))
+            shutil.rmtree(case.folder)
             print_row(rows[-1])
     if options.json:
-        options.json.write_text(json.dumps({"schema": "castnet-peers-1", "models": rows}, indent=1) + "\n")
+        options.json.write_text(json.dumps({"schema": "castnet-peers-2", "threads": options.threads, "models": rows}, indent=1) + "\n")
     if options.svg:
         options.svg.write_text(picture(rows))
     wrong = [r["model"] for r in rows if any(not e.get("agrees", True) for e in r["engines"].values())]

@@ -1,5 +1,5 @@
 /*
- * worker.h - what the benchmark workers of other engines share: inputs, checksum, timing.
+ * worker.h - what the benchmark workers of other engines share: inputs, outputs, timing.
  *
  * A worker is a process that holds one model in one engine. The driver
  * (tests/bench/run.py) starts one worker per engine and lets them run in turns, so that
@@ -7,16 +7,18 @@
  *
  * Protocol, one line each way:
  *
- *   worker -> driver   READY {"load_s":..,"rss_kb":..,"peak_kb":..,
- *                             "batch":..,"checksum":..}
+ *   worker -> driver   READY {"load_s":..,"rss_kb":..,"peak_kb":..,"batch":..}
  *                      once, after the model is loaded and has run once
  *   driver -> worker   RUN <seconds> <max samples>
  *   worker -> driver   <t1> <t2> ... <tn>     microseconds for one inference
  *   driver closes the pipe: the worker leaves
  *
  * Anything a worker prints before READY is ignored, so chatty engines are fine.
- * A worker in any language may join, if it fills its inputs with the formula
- * of worker_fill and sums its outputs with the formula of worker_checksum.
+ *
+ * Two files, numbers of 64 bits in the machine's order. Inputs: how many; of each the name
+ * (length, bytes), the element type (TensorProto.DataType), rank, sizes, elements. Outputs, written before READY,
+ * in the order of the model's: rank, sizes, elements of a tensor (a string: length, bytes);
+ * a sequence: how many, then each; a map: how many, the keys as a tensor, the values as one.
  */
 #ifndef WORKER_H
 #define WORKER_H
@@ -36,17 +38,7 @@
 #define WORKER_MIN_SAMPLE_SECONDS 5e-6
 #define WORKER_MAX_SAMPLES 200000
 
-/* The element types that models of this benchmark take or return. */
-enum worker_type {
-  WORKER_F32,
-  WORKER_F64,
-  WORKER_I8,
-  WORKER_U8,
-  WORKER_I32,
-  WORKER_I64,
-  WORKER_BOOL,
-  WORKER_UNSUPPORTED
-};
+enum { WORKER_MAX_RANK = 16, WORKER_STRING = 8 /* TensorProto.DataType */ };
 
 static inline double worker_now(void) {
   struct timespec t;
@@ -59,69 +51,96 @@ static inline void worker_die(const char *engine, const char *what, const char *
   exit(3);
 }
 
-/* SplitMix64 (Steele, Lea, Flood 2014), one sequence through all inputs: the numbers of compiler/cli/made_inputs.c. */
-static inline uint64_t worker_random(void) {
-  static uint64_t state = 1;
-  uint64_t z = state += UINT64_C(0x9E3779B97F4A7C15);
-  z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
-  z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
-  return z ^ z >> 31;
+/* ---- inputs ---- */
+struct worker_input {
+  char *name;
+  int type; /* TensorProto.DataType */
+  size_t rank, count, bytes;
+  int64_t dims[WORKER_MAX_RANK];
+  void *data;     /* aligned to 64 bytes; of strings: const char *[count] */
+};
+
+struct worker_file {
+  const char *engine;
+  FILE *file;
+};
+
+static inline void *worker_allocate(const struct worker_file *f, size_t bytes) {
+  void *p = aligned_alloc(64, (bytes + 64) / 64 * 64);
+  if (!p) worker_die(f->engine, "memory", "out of memory");
+  return p;
 }
 
-static inline double worker_unit(uint64_t r) { return (double)(r >> 11) * 0x1p-52 - 1.0; }
+static inline void worker_take_bytes(const struct worker_file *f, void *to, size_t bytes) {
+  if (bytes && fread(to, 1, bytes, f->file) != bytes) worker_die(f->engine, "inputs", "cut off");
+}
 
-static inline size_t worker_type_size(enum worker_type type) {
-  switch (type) {
-  case WORKER_F64:
-  case WORKER_I64: return 8;
-  case WORKER_F32:
-  case WORKER_I32: return 4;
-  default: return 1;
+static inline uint64_t worker_take(const struct worker_file *f) {
+  uint64_t v;
+  worker_take_bytes(f, &v, sizeof v);
+  return v;
+}
+
+static inline char *worker_take_string(const struct worker_file *f) {
+  const size_t n = (size_t)worker_take(f);
+  char *s = worker_allocate(f, n + 1);
+  worker_take_bytes(f, s, n);
+  s[n] = 0;
+  return s;
+}
+
+/* Bytes of an element, 0 of a type that no worker takes. */
+static inline size_t worker_type_size(int type) {
+  static const unsigned char sizes[] = {[1] = 4, [2] = 1, [3] = 1, [4] = 2, [5] = 2, [6] = 4, [7] = 8, [9] = 1,
+                                        [10] = 2, [11] = 8, [12] = 4, [13] = 8, [16] = 2};
+  return type >= 0 && (size_t)type < sizeof sizes ? sizes[type] : 0;
+}
+
+static inline struct worker_input worker_read_input(const struct worker_file *f) {
+  struct worker_input in = {.name = worker_take_string(f)};
+  in.type = (int)worker_take(f);
+  in.rank = (size_t)worker_take(f);
+  if (in.rank > WORKER_MAX_RANK) worker_die(f->engine, in.name, "rank too high");
+  in.count = 1;
+  for (size_t i = 0; i < in.rank; i++) {
+    in.dims[i] = (int64_t)worker_take(f);
+    in.count *= (size_t)in.dims[i];
   }
-}
-
-/* Floats in [-1, 1), integers 0 to 7, since they may be indices; inputs in their order. */
-static inline void worker_fill(enum worker_type type, void *data, size_t count) {
-  for (size_t i = 0; i < count; i++) {
-    const uint64_t r = worker_random();
-    switch (type) {
-    case WORKER_F32: ((float *)data)[i] = (float)worker_unit(r); break;
-    case WORKER_F64: ((double *)data)[i] = worker_unit(r); break;
-    case WORKER_I64: ((int64_t *)data)[i] = (int64_t)(r & 7); break;
-    case WORKER_I32: ((int32_t *)data)[i] = (int32_t)(r & 7); break;
-    case WORKER_I8: ((int8_t *)data)[i] = (int8_t)(r & 7); break;
-    case WORKER_U8: ((uint8_t *)data)[i] = (uint8_t)(r & 7); break;
-    case WORKER_BOOL: ((uint8_t *)data)[i] = (uint8_t)(r & 1); break;
-    default: worker_die("worker", "input", "element type not supported");
-    }
+  if (in.type == WORKER_STRING) {
+    char **strings = in.data = worker_allocate(f, in.count * sizeof *strings);
+    for (size_t i = 0; i < in.count; i++) strings[i] = worker_take_string(f);
+    return in;
   }
+  if (!worker_type_size(in.type)) worker_die(f->engine, in.name, "element type not supported");
+  in.bytes = in.count * worker_type_size(in.type);
+  in.data = worker_allocate(f, in.bytes);
+  worker_take_bytes(f, in.data, in.bytes);
+  return in;
 }
 
-static inline double worker_element(enum worker_type type, const void *data, size_t i) {
-  switch (type) {
-  case WORKER_F32: return (double)((const float *)data)[i];
-  case WORKER_F64: return ((const double *)data)[i];
-  case WORKER_I64: return (double)((const int64_t *)data)[i];
-  case WORKER_I32: return (double)((const int32_t *)data)[i];
-  case WORKER_I8: return (double)((const int8_t *)data)[i];
-  case WORKER_U8:
-  case WORKER_BOOL: return (double)((const uint8_t *)data)[i];
-  default: worker_die("worker", "output", "element type not supported");
-  }
-  return 0.0;
+static inline struct worker_file worker_open(const char *engine, const char *path, const char *mode) {
+  const struct worker_file f = {engine, fopen(path, mode)};
+  if (!f.file) worker_die(engine, path, "cannot be opened");
+  return f;
 }
 
-/*
- * Weighted sum of magnitudes of one output; a model's checksum is the sum over
- * its outputs. Magnitudes, so that errors cannot cancel; weights, so that a
- * permuted output is noticed.
- */
-static inline double worker_checksum(enum worker_type type, const void *data, size_t count) {
-  double sum = 0.0;
-  for (size_t i = 0; i < count; i++) sum += fabs(worker_element(type, data, i)) * (double)(1 + i % 7);
-  return sum;
+/* ---- outputs ---- */
+static inline void worker_put_bytes(const struct worker_file *f, const void *from, size_t bytes) {
+  if (bytes && fwrite(from, 1, bytes, f->file) != bytes) worker_die(f->engine, "outputs", "cannot be written");
 }
 
+static inline void worker_put(const struct worker_file *f, uint64_t v) { worker_put_bytes(f, &v, sizeof v); }
+
+static inline void worker_put_shape(const struct worker_file *f, const int64_t *dims, size_t rank) {
+  worker_put(f, rank);
+  for (size_t i = 0; i < rank; i++) worker_put(f, (uint64_t)dims[i]);
+}
+
+static inline void worker_close(const struct worker_file *f) {
+  if (fclose(f->file) != 0) worker_die(f->engine, "outputs", "cannot be written");
+}
+
+/* ---- timing ---- */
 /* A "VmRSS:" or "VmHWM:" figure in KiB; 0 where the system has no /proc. */
 static inline long worker_memory_kb(const char *key) {
   FILE *status = fopen("/proc/self/status", "r");
@@ -168,12 +187,12 @@ static inline int worker_collect(void (*run)(void), int batch, double seconds, i
  * Announce the model, then answer RUN lines until the driver closes the pipe.
  * `run` is one inference on inputs that stay in place; it has run once already.
  */
-static inline int worker_serve(void (*run)(void), double load_seconds, double checksum) {
+static inline int worker_serve(void (*run)(void), double load_seconds) {
   static double samples[WORKER_MAX_SAMPLES];
   int batch = worker_choose_batch(run);
 
-  printf("READY {\"load_s\":%.4f,\"rss_kb\":%ld,\"peak_kb\":%ld,\"batch\":%d,\"checksum\":%.9g}\n", load_seconds,
-         worker_memory_kb("VmRSS:"), worker_memory_kb("VmHWM:"), batch, checksum);
+  printf("READY {\"load_s\":%.4f,\"rss_kb\":%ld,\"peak_kb\":%ld,\"batch\":%d}\n", load_seconds,
+         worker_memory_kb("VmRSS:"), worker_memory_kb("VmHWM:"), batch);
   fflush(stdout);
 
   char line[128];

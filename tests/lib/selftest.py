@@ -10,8 +10,10 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 TESTS = HERE.parent
-sys.path[:0] = [str(HERE), str(TESTS)]
+sys.path[:0] = [str(HERE), str(TESTS), str(TESTS / "bench")]
+import feed  # noqa: E402
 import harness  # noqa: E402
+import numpy as np  # noqa: E402
 import stages  # noqa: E402
 
 CHECK_CLASSES = {
@@ -114,6 +116,20 @@ class Counts(unittest.TestCase):
 
     def test_codes(self):
         self.assertEqual(harness.DIAGNOSTIC.findall("m.onnx: node #1 (Conv): error E0304: x"), ["E0304"])
+
+
+class Agreement(unittest.TestCase):
+    """Of engines' outputs in tests/bench."""
+
+    def test_close(self):
+        a = np.array([[1.0, -2.0], [np.inf, 4.0]], np.float32)
+        self.assertTrue(feed.close(a, a * np.float32(1.0001), 1e-3))
+        for wrong in (a * np.float32(1.01), a.T, a.ravel(), -a, np.nan * a, np.where(a == np.inf, 3.0, a).astype(np.float32), [a]):
+            self.assertFalse(feed.close(a, wrong, 1e-3))
+        self.assertTrue(feed.close([{1: 0.5}], [{1: 0.50001}], 1e-3))
+        self.assertFalse(feed.close([{1: 0.5}], [{2: 0.5}], 1e-3))
+        strings = np.array([b"a", b"b"], dtype=object)
+        self.assertFalse(feed.close(strings, strings[::-1], 1e-3))
 
 
 if __name__ == "__main__":
