@@ -41,6 +41,38 @@ static BackendOptions backend_options(Arena *a, const PipelineOptions *opt, cons
   return b;
 }
 
+static const Target *level_of(const PipelineOptions *opt, size_t i) {
+  const Target *t = opt->backend.target;
+  return t->n_levels ? t->levels[i] : t;
+}
+
+/* Channels of a block where the level computes convolutions in blocks, else 0. */
+static uint32_t block_of(const PipelineOptions *opt, size_t i) {
+  const Target *level = level_of(opt, i);
+  return opt->optimise && target_tile(level, "blocked_f32") ? level->vector_bits / 32 : 0;
+}
+
+/* The graph in the layout of level i, which levels before it may have, too. */
+static Ir *level_graph(const PipelineOptions *opt, Ir *ir, const Pipeline *p, size_t i) {
+  const uint32_t block = block_of(opt, i);
+  for (size_t k = 0; k < i; k++)
+    if (block_of(opt, k) == block) return p->irs[k];
+  if (block == 0) return ir;
+  if (opt->backend.target->n_levels) ir = ir_clone(ir);
+  return passes_layout(ir, block) ? ir : NULL;
+}
+
+static bool level_graphs(const PipelineOptions *opt, Ir *ir, Pipeline *ret) {
+  const Target *t = opt->backend.target;
+  for (size_t i = 0; i < t->n_levels || i == 0; i++) {
+    if (!(ret->irs[i] = level_graph(opt, ir, ret, i))) return false;
+    if (!dumps(opt, "passes")) continue;
+    if (t->n_levels) sb_printf(opt->dump, "# %s\n", t->levels[i]->name);
+    ir_print(opt->dump, ret->irs[i]);
+  }
+  return true;
+}
+
 /* The program of a level, planned where more than its steps is asked for. NULL after diagnostics. */
 static Program *lower_level(Arena *a, Diags *d, const PipelineOptions *opt, Ir *ir, const Target *level) {
   Program *p = lower_graph(a, ir, &(LowerOptions){.fuse = opt->optimise, .target = level});
@@ -58,9 +90,9 @@ static bool needs_more(const Program *p, const Program *than) {
 static bool lower_levels(Arena *a, Diags *d, const PipelineOptions *opt, Pipeline *ret) {
   const Target *t = opt->backend.target;
   for (size_t i = 0; i < t->n_levels || i == 0; i++) {
-    Program *p = ret->programs[i] = lower_level(a, d, opt, ret->ir, t->n_levels ? t->levels[i] : t);
+    Program *p = ret->programs[i] = lower_level(a, d, opt, ret->irs[i], level_of(opt, i));
     if (!p) return false;
-    if (i == 0 || needs_more(p, ret->programs[ret->level])) ret->level = i;
+    if (p->arena_bytes && (i == 0 || needs_more(p, ret->programs[ret->level]))) ret->level = i; /* where it is planned */
     if (!dumps(opt, "program") && !dumps(opt, "plan")) continue;
     if (t->n_levels) sb_printf(opt->dump, "# %s\n", t->levels[i]->name);
     program_print(opt->dump, p);
@@ -75,15 +107,14 @@ bool pipeline_run(Arena *a, Diags *d, const PipelineOptions *opt, Pipeline *ret)
   if (!m) return false;
   if (dumps(opt, "model")) return onnx_print_model(opt->dump, m), true;
 
-  Ir *ir = ret->ir = import_model(a, d, m, &opt->import);
+  Ir *ir = import_model(a, d, m, &opt->import);
   if (!ir || (opt->on_graph && !opt->on_graph(ir, opt->user))) return false;
   if (dumps(opt, "graph")) return ir_print(opt->dump, ir), true;
 
   const bool kernels = strcmp(opt->backend.target->language, "c") == 0;
-  const Target *target = opt->backend.target;
-  const uint32_t block = target_tile(target, "blocked_f32") ? target->vector_bits / 32 : 0;
-  if (!passes_run(ir, (PassOptions){.optimise = opt->optimise, .kernels = kernels, .block = block, .float_qdq = opt->float_qdq})) return false;
-  if (dumps(opt, "passes")) return ir_print(opt->dump, ir), true;
+  if (!passes_run(ir, (PassOptions){.optimise = opt->optimise, .kernels = kernels, .float_qdq = opt->float_qdq})) return false;
+  if (!level_graphs(opt, ir, ret)) return false;
+  if (dumps(opt, "passes")) return true;
 
   if (!lower_levels(a, d, opt, ret)) return false;
   if (dumps(opt, "program") || dumps(opt, "plan")) return true;

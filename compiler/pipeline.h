@@ -27,7 +27,7 @@ typedef struct PipelineOptions {
 
 typedef struct Pipeline {
   const OnnxModel *model;
-  Ir *ir;
+  Ir *irs[TARGET_MAX_LEVELS]; /* of each level, after passes; levels whose vectors are as wide share one */
   Program *programs[TARGET_MAX_LEVELS]; /* one for each level of the target; one where it has none */
   size_t level;                         /* of programs: the one that needs the most workspace */
   Interface iface;

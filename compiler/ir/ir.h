@@ -270,6 +270,8 @@ typedef struct Ir {
 } Ir;
 
 Ir *ir_new(Arena *a, Diags *d);
+/* Its graphs anew, over the same dimensions, types and constant contents; what is dead is left out. */
+Ir *ir_clone(const Ir *ir);
 Graph *graph_new(Ir *ir, Graph *parent);
 bool graph_is_within(const Graph *g, const Graph *outer); /* it is `outer`, or lies in a body of it */
 Value *graph_add_value(Graph *g, Type type, Str name);

@@ -33,12 +33,13 @@ bool pass_layout(Ir *ir, uint32_t block);
 typedef struct PassOptions {
   bool optimise;  /* false: only what lowering requires */
   bool kernels;   /* the target's language has all kernels: integer ones, those over rows */
-  uint32_t block; /* channels of a block for pass_layout, 0: plain layouts only */
   bool float_qdq; /* no pass_quantise: quantised graphs compute in float as they are written */
 } PassOptions;
 
-/* All of them in order. False after diagnostics. */
+/* All of them in order, but pass_layout. False after diagnostics. */
 bool passes_run(Ir *ir, PassOptions opt);
+/* The last one, which depends on the target's vectors: block channels in one. False after diagnostics. */
+bool passes_layout(Ir *ir, uint32_t block);
 
 /* ---- rewriting: what passes share ---- */
 /* Called for each node in order with a builder that inserts before it. Returns true when the node's results are ret (same

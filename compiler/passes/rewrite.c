@@ -105,6 +105,7 @@ bool passes_run(Ir *ir, PassOptions opt) {
   if (!verify_after(ir, "import")) return false;
   for (size_t i = 0; i < sizeof table / sizeof *table; i++)
     if (table[i].wanted && (!table[i].run(ir) || !verify_after(ir, table[i].name))) return false;
-  if (opt.optimise && opt.block && (!pass_layout(ir, opt.block) || !verify_after(ir, "layout"))) return false;
   return !diags_any(ir->diags);
 }
+
+bool passes_layout(Ir *ir, uint32_t block) { return pass_layout(ir, block) && verify_after(ir, "layout") && !diags_any(ir->diags); }

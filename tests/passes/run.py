@@ -52,6 +52,20 @@ def round_trip(options, model, stage, target):
     return again.returncode == 0 and again.stdout == done.stdout
 
 
+def level_dumps(options, model):
+    """None where the model is refused; else whether each level of target x86-64 has the program of the target of its name."""
+    def dump(target):
+        with tempfile.TemporaryDirectory() as scratch:
+            command = [options.castnet, "compile", model, "-o", scratch, "--dump=program", "--target", target]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        return done.stdout if done.returncode == 0 else None
+    together = dump("x86-64")
+    if together is None:
+        return None if dump("c99") is None else False
+    levels = re.split(r"^# (c99|x86-64\S*)\n", together, flags=re.M)
+    return len(levels) > 3 and all(dump(name) == text for name, text in zip(levels[1::2], levels[2::2]))
+
+
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pass-text", type=Path, required=True)
@@ -84,6 +98,11 @@ def main():
         passed, failed = passed + (good is True), failed + (good is False)
         if good is False:
             print(f"FAIL {model.parent.name}: the text of {' '.join((stage, *target))} does not read back as it is")
+    for model in models[::4] if options.castnet else []:
+        good = level_dumps(options, model)
+        passed, failed = passed + (good is True), failed + (good is False)
+        if good is False:
+            print(f"FAIL {model.parent.name}: a level of target x86-64 has another program than the target of its name")
     return harness.totals(passed, failed, skipped)
 
 
