@@ -40,6 +40,13 @@ static bool read_threads(Diags *d, const char *word, PipelineOptions *o) {
   return !word || on || off || wrong_option(d, "choice of threads", word, "on, off, all");
 }
 
+static bool read_poison(Diags *d, bool wanted, BackendOptions *b) {
+  b->poison = wanted;
+  if (!wanted || !b->target || strcmp(b->target->language, "c") == 0) return true;
+  (void)diag_add(d, DIAG_E0001, (DiagPlace){0}, "--poison: code for target %s runs on a device", b->target->name);
+  return false;
+}
+
 static Str file_stem(Str path) {
   size_t from = path.len;
   while (from > 0 && path.ptr[from - 1] != '/') from--;
@@ -75,6 +82,7 @@ static Str options_text(Arena *a, const castnet_options *o, const BackendOptions
   if (o->no_fuse) sb_puts(&s, " --no-fuse");
   if (o->float_qdq) sb_puts(&s, " --float-qdq");
   if (o->no_reuse) sb_puts(&s, " --no-reuse");
+  if (o->poison) sb_puts(&s, " --poison");
   if (o->threads) sb_printf(&s, " --threads=%s", o->threads);
   return s.len ? (Str){s.data + 1, s.len - 1} : STR("");
 }
@@ -90,6 +98,7 @@ bool castnet_read_options(Arena *a, Diags *d, const char *path, const castnet_op
   ok &= read_threads(d, o->threads, ret);
   ok &= read_weights(d, o->weights, &ret->backend);
   ok &= read_outputs(d, o->outputs, &ret->backend);
+  ok &= read_poison(d, o->poison != 0, &ret->backend);
   if (o->dump_stage && !pipeline_is_stage(o->dump_stage))
     ok = wrong_option(d, "stage", o->dump_stage, "model, graph, passes, program, plan");
   ret->dump_stage = o->dump_stage;

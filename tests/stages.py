@@ -98,6 +98,8 @@ CUDA_MODELS = ("{python} tests/models/run.py --castnet {plain} --target cuda --c
 CUDA_CASES = "{python} tests/conformance/run.py --castnet {plain} --cases {cases} --target cuda --partial --cc tests/cuda/emulated_nvcc"
 CONTROL = "{python} tests/conformance/run.py --cases {control} --expected tests/control/expected_failures.txt"
 MUTANTS = "{python} tests/conformance/run.py --castnet {plain} --expected tests/control/expected_failures.txt"
+MODELS = "{python} tests/models/run.py --castnet {plain}"
+POISON = "{python} tests/conformance/run.py --castnet {plain} --check=--poison"
 CONTRACT_WIDE = "{python} tests/contract/run.py --castnet {plain} --cases {cases} --target x86-64-v4,x86-64-v4-vnni"
 
 
@@ -175,6 +177,13 @@ STAGES = [
            *(level_models(isa, CROSS_MODELS[1:4]) for isa in (1, 3, 5)),
            "{python} tests/contract/run.py --castnet {plain} --cases {cases} --target x86-64 --filter *conv* --filter *lstm* --filter *loop* --every 24"],
           [at_level(isa, f"--cc {cc}") for isa in (1, 3, 4, 5) for cc in ("gcc", "clang")] + [level_models(isa, CROSS_MODELS) for isa in (1, 3, 4, 5)]),
+    Stage("poison", "the workspace overwritten between steps, but for what a later step reads: a shard of the suite, control flow, real models",
+          [f"{POISON} --cases {{cases}} --every 10 --offset 5", f"{CONTROL} --castnet {{plain}} --check=--poison",
+           f"{MODELS} --target x86-64-v3 --check=--poison " + " ".join(f"--filter {name}" for name in CROSS_MODELS[:6])],
+          [*(f"{POISON} --cases {{cases}} --target {target}" for target in ("c99", "x86-64-v3")), f"{POISON} --cases {{cases}} --every 4 --check=--no-fuse",
+           f"{POISON} --cases {{cases}} --every 4 --target x86-64-v3 --check=--threads=all", f"{CONTROL} --castnet {{plain}} --check=--poison",
+           f"{MUTANTS} --cases {{mutants_many}} --every 4 --check=--poison", random_graphs("random_many", "--every 10 --check=--poison"),
+           *(f"{MODELS} --target {target} --check=--poison" for target in ("c99", "x86-64-v3"))]),
     Stage("weights", "the forms of weights: placement, replacement at run time, 100 MB in seconds",
           ["{python} tests/weights/run.py --castnet {plain}"]),
     Stage("firmware", "a microcontroller without an operating system, played by qemu: results, symbols, stack",

@@ -34,14 +34,20 @@ void emit_stop(EmitCtx *c, const Step *s) {
   if (region_starts(c, step) || (o.any && s->kind != STEP_EXTERN)) vec_push(c->arena, c->stops, ((EmitStop){.at = c->calls.len, .step = step, .indent = c->indent}));
 }
 
+static bool is_mark(const Step *s) { return step_nesting(s) != 0 || s->kind == STEP_ELSE; }
+
 bool emit_steps(EmitCtx *c) {
   const Language *l = c->frame->lang;
+  Held held;
+  const bool poison = emit_poisons(c, &held);
   bool ok = true;
   for (size_t i = 0; i < c->program->main.steps.n; i++) {
     const Step *s = &c->program->main.steps.data[i];
+    if (poison && !is_mark(s)) emit_poison(c, &held, i);
     if (l->steps[s->kind]) ok = l->steps[s->kind](c, s) && ok;
     if (!step_decides_again(s)) emit_stop(c, s);
     if (!l->steps[s->kind]) ok = (diag_add(c->diags, DIAG_E0306, s->src, "a step of kind %s is not printed for target %s", step_names[s->kind], c->opt->target->name), false);
   }
+  if (poison) emit_poison(c, &held, c->program->main.steps.n);
   return ok;
 }

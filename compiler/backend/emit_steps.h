@@ -3,6 +3,7 @@
 #define CASTNET_EMIT_STEPS_H
 
 #include "backend/emit.h"
+#include "lower/held.h"
 
 bool emit_nest(EmitCtx *c, const Step *s);
 bool emit_contract(EmitCtx *c, const Step *s);
@@ -23,6 +24,10 @@ bool emit_loop(EmitCtx *c, const Step *s);
 bool emit_end_loop(EmitCtx *c, const Step *s);
 /* Behind the text so far: what follows from the sizes that the step decides (stops_c.c). */
 void emit_stop(EmitCtx *c, const Step *s);
+/* --poison: whether there is anything to overwrite; then what is held between the steps. */
+bool emit_poisons(const EmitCtx *c, Held *ret);
+/* Overwrites what is not held ahead of a step. */
+void emit_poison(EmitCtx *c, const Held *held, size_t point);
 /* Equalities that could not be proved, as soon as all that they speak of is decided, where their graph runs. */
 void emit_checks(EmitCtx *c);
 

@@ -49,7 +49,7 @@ class Suite:
         self.castnet = harness.castnet_path(options.castnet)
         self.random = {name: outputs.split() for name, outputs in harness.read_list(RANDOM).items()}
         self.random.update({case["id"]: case["random"] for case in cases if case.get("random")})
-        self.common = [*harness.machine_options(options), *options.check, "--json", "--timeout", max(1, options.timeout // 3)]  # of one run
+        self.common = [*harness.machine_options(options), "--json", "--timeout", max(1, options.timeout // 3)]  # of one run
         if options.sanitize:
             if not harness.supports(self.castnet, "check", "--sanitize"):
                 print("  note: this castnet builds generated code without sanitizers (no check --sanitize)")
@@ -188,7 +188,6 @@ def parse():
     parser.add_argument("--timeout", type=int, default=60, help="seconds a case")
     parser.add_argument("--results", type=Path, help="write {case: {class, reason}} here as JSON")
     parser.add_argument("--expected", type=Path, default=EXPECTED, help="the list of expected failures")
-    parser.add_argument("--check", action="append", default=[], metavar="OPTION", help="more for castnet check: --check=--no-fuse")
     parser.add_argument("--update", action="store_true", help="rewrite that list from this run")
     parser.add_argument("--allow-growth", action="store_true")
     parser.add_argument("--partial", action="store_true", help="the target prints fewer steps than others: any refusal is skipped")

@@ -193,6 +193,7 @@ def add_machine_options(parser):
     parser.add_argument("--cflags", help="more flags for the C compiler")
     parser.add_argument("--runner", help="what runs a program of another machine: 'qemu-aarch64 -L /usr/aarch64-linux-gnu'")
     parser.add_argument("--isa", help="the most of the machine's instruction set level that calls may use")
+    parser.add_argument("--check", action="append", default=[], metavar="OPTION", help="more for castnet check: --check=--no-fuse")
     parser.add_argument("--skip-missing", action="store_true", help="nothing is wrong where --cc or --runner is not installed")
 
 
@@ -202,7 +203,7 @@ def machine_options(options):
     for name in ("target", "cflags", "runner", "isa"):
         value = getattr(options, name)
         words += [f"--{name}={value}"] if value else []
-    return words
+    return words + options.check
 
 
 def is_missing(options):
