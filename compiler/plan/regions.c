@@ -10,11 +10,19 @@ typedef struct Slot {
 
 typedef VEC(Slot) Slots;
 
-/* Whether a step is only reached through the block that another lies in. What stays to the end has no last step. */
+/* Whether two blocks are run or passed over together: a branch on a condition that has decided before in the same block. */
+static bool run_together(const Planner *l, int64_t a, int64_t b) {
+  if (a == b) return true;
+  if (a < 0 || b < 0 || l->block[a] != l->block[b]) return false;
+  const Step *x = &l->p->main.steps.data[a], *y = &l->p->main.steps.data[b];
+  return x->kind == y->kind && (x->kind == STEP_IF || x->kind == STEP_ELSE) && x->in[0] == y->in[0];
+}
+
+/* Whether a step is only reached where the block that another lies in runs. What stays to the end has no last step. */
 static bool encloses(const Planner *l, int64_t outer, int64_t inner) {
   int64_t block = inner < (int64_t)l->p->main.steps.n ? l->block[inner] : -1;
-  while (block > l->block[outer]) block = l->block[block];
-  return block == l->block[outer];
+  while (block >= 0 && !run_together(l, block, l->block[outer])) block = l->block[block];
+  return block >= 0 || l->block[outer] < 0;
 }
 
 /* Both ends: what is made in one branch and used behind it is made in the other branch too. */
