@@ -138,10 +138,17 @@ static bool broadcasts_at_run_time(Builder *b, const Dim *d, const Dim *out) {
          (out->kind == DIM_MAX || !share_symbols(d, out));
 }
 
+/* max(.., d, ..): an axis that d was broadcast to before. */
+static bool is_max_of(const Dim *max, const Dim *d) {
+  if (max->kind != DIM_MAX) return false;
+  return max->pair.a == d || max->pair.b == d || is_max_of(max->pair.a, d) || is_max_of(max->pair.b, d);
+}
+
 const Dim *build_broadcast_dim(Builder *b, const Dim *x, const Dim *y) {
   if (x == y || dim_is(y, 1)) return x;
   if (dim_is(x, 1) || dim_is_bad(y)) return y;
-  if (dim_is_bad(x)) return x;
+  if (dim_is_bad(x) || (is_max_of(x, y) && may_be_one(y))) return x;
+  if (is_max_of(y, x) && may_be_one(x)) return y;
   if (dim_eq(b->ir->dims, x, y) == 0 && !may_be_one(x) && !may_be_one(y)) return NULL;
   if (x->kind != DIM_CONST && y->kind != DIM_CONST && may_be_one(x) && may_be_one(y) && !share_symbols(x, y))
     return dim_max(b->ir->dims, x, y);

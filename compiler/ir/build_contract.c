@@ -89,6 +89,19 @@ static uint32_t batch_labels(const Value *v, uint32_t n_matrix, const Value *oth
   return n;
 }
 
+/* v at the batch sizes that it and the other broadcast to, where only run time tells whether one of them is 1. */
+static Value *broadcast_batch(Builder *b, Value *v, const Value *other, uint32_t n_matrix, uint32_t other_matrix) {
+  const uint32_t batch = v->type.rank - n_matrix, other_batch = other->type.rank - other_matrix;
+  const Dim *dims[MAX_RANK];
+  for (uint32_t i = 0; i < v->type.rank; i++) dims[i] = v->type.dims[i];
+  for (uint32_t k = 0; k < batch && k < other_batch; k++) {
+    const Dim **d = &dims[batch - 1 - k], *o = other->type.dims[other_batch - 1 - k];
+    const Dim *both = dim_is(*d, 1) ? NULL : build_broadcast_dim(b, *d, o);
+    if (both) *d = both;
+  }
+  return build_expand(b, v, v->type.rank, dims);
+}
+
 /* Labels of NumPy's matmul: batch axes from 0, m, n, k above them. */
 typedef struct MatmulLabels {
   uint8_t x[MAX_RANK], y[MAX_RANK], out[MAX_RANK];
@@ -124,6 +137,10 @@ Value *build_matmul_acc(Builder *b, Value *x, Value *y, DType acc, Value *x_zero
                 build_shape_text(b, y));
     return NULL;
   }
+  Value *const given = x;
+  x = broadcast_batch(b, x, y, mx, my);
+  y = broadcast_batch(b, y, given, my, mx);
+  if (!x || !y) return NULL;
   MatmulLabels l = {.n_x = 0};
   matmul_labels(x, y, &l);
   Value *sx = drop_broadcast(b, x, y, mx, my), *sy = drop_broadcast(b, y, x, my, mx);

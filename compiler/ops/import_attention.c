@@ -20,22 +20,18 @@ static bool attention_shapes(OpContext *c, int64_t *q_heads, int64_t *kv_heads) 
   return !op_in(c, 6) || op_rank_in(c, 6, 1, 1);
 }
 
+/* 1 / sqrt(head), f64; of the data's where the size of a head is open. */
+static Value *head_scale(OpContext *c, const Dim *head) {
+  Builder *b = &c->b;
+  Value *size = build_cast(b, build_dim_scalar(b, head), DT_f64, true);
+  return build_fn2(b, SC_div, build_scalar_f(b, DT_f64, 1), build_fn1(b, SC_sqrt, size));
+}
+
 /* Q K^T scaled, with the soft cap: each factor by sqrt(scale), so that narrow types do not overflow. */
 static Value *attention_scores(OpContext *c, Value *q, Value *k, int mode) {
   Builder *b = &c->b;
-  int64_t head;
-  double scale = (double)op_float(c, "scale", 0);
-  Value *root;
-  if (op_has_attr(c, "scale")) {
-    root = build_fn1(b, SC_sqrt, build_scalar_f(b, DT_f64, scale));
-  } else if (dim_is_const(q->type.dims[3], &head) && head > 0) {
-    root = build_fn1(b, SC_sqrt,
-                     build_fn2(b, SC_div, build_scalar_f(b, DT_f64, 1),
-                               build_fn1(b, SC_sqrt, build_scalar_f(b, DT_f64, (double)head))));
-  } else {
-    (void)op_unsupported(c, "with a head size that is not known and no scale");
-    return NULL;
-  }
+  Value *const scale = op_has_attr(c, "scale") ? build_scalar_f(b, DT_f64, (double)op_float(c, "scale", 0)) : head_scale(c, q->type.dims[3]);
+  Value *root = build_fn1(b, SC_sqrt, scale);
   Value *factor = build_cast(b, root, q->type.dtype, true);
   Value *scores = op_grouped_matmul(c, build_fn2(b, SC_mul, q, factor), build_fn2(b, SC_mul, op_swap_last(c, k), factor));
   if (mode == 0 && op_wants(c, 3)) c->out[3] = scores;
@@ -46,6 +42,25 @@ static Value *attention_scores(OpContext *c, Value *q, Value *k, int mode) {
   }
   if (mode == 1 && op_wants(c, 3)) c->out[3] = scores;
   return scores;
+}
+
+/* v [B]...: of the query's batch, which is no axis to broadcast along. */
+static Value *of_batch(OpContext *c, Value *v, const Dim *batch) {
+  if (!v || dim_eq(op_dims(c), v->type.dims[0], batch) == 1) return v;
+  const Dim *const dims[] = {batch, v->type.dims[1], v->type.dims[2], v->type.dims[3]};
+  if (ir_require_eq(c->b.ir, v->type.dims[0], batch)) return build_reshape(&c->b, v, 4, dims);
+  (void)op_fail(c, DIAG_E0402, "keys or values of %s for a query of %s: batches differ", build_shape_text(&c->b, v), op_shape(c, 0));
+  return NULL;
+}
+
+/* The mask as large as the scores where only run time tells whether one of its sizes is 1: it must not enlarge them. */
+static Value *mask_within(OpContext *c, Value *bias, const Dim *const *want) {
+  bool open = false;
+  for (uint32_t i = 0; bias && i < bias->type.rank && i < 4; i++) {
+    const Dim *d = bias->type.dims[bias->type.rank - 1 - i];
+    open = open || (!dim_is(d, 1) && dim_eq(op_dims(c), d, want[3 - i]) != 1);
+  }
+  return open ? build_expand(&c->b, bias, 4, want) : bias;
 }
 
 bool import_attention(OpContext *c) {
@@ -60,7 +75,9 @@ bool import_attention(OpContext *c) {
     k = build_concat(b, keys, 2, 2);
     v = build_concat(b, values, 2, 2);
   }
-  if (!q || !k || !v) return false;
+  k = q ? of_batch(c, k, q->type.dims[0]) : NULL;
+  v = q ? of_batch(c, v, q->type.dims[0]) : NULL;
+  if (!k || !v) return false;
   if (op_wants(c, 1)) c->out[1] = k;
   if (op_wants(c, 2)) c->out[2] = v;
   const DType t = q->type.dtype;
@@ -70,10 +87,10 @@ bool import_attention(OpContext *c) {
   Value *mask = op_mask_bias(c, op_in(c, 3), k->type.dims[2], t);
   if (op_in(c, 3) && !mask) return false;
   Value *bias = plus(c, mask, op_bias_of(c, op_visible(c, &sight, q->type.dims[2], k->type.dims[2]), t));
-  Value *scores = plus(c, attention_scores(c, q, k, mode), bias);
-  if (!scores) return false;
   const Dim *const want[] = {q->type.dims[0], q->type.dims[1], q->type.dims[2], k->type.dims[2]};
-  scores = build_expand(b, scores, 4, want); /* the mask must not enlarge them */
+  Value *scores = build_expand(b, attention_scores(c, q, k, mode), 4, want), *fits = mask_within(c, bias, want);
+  if (!scores || (bias && !fits)) return false;
+  scores = plus(c, scores, fits);
   if (mode == 2 && op_wants(c, 3)) c->out[3] = scores;
   const DType work = dtype_from_onnx(op_int(c, "softmax_precision", 0));
   const bool may_be_blind = mask || sight.valid || sight.left >= 0 || sight.right >= 0;
@@ -189,7 +206,6 @@ static bool packed_attention(OpContext *c, Value *all, PackedInputs at) {
   Builder *b = &c->b;
   DimCtx *d = op_dims(c);
   const int64_t heads = op_int(c, "num_heads", 0);
-  int64_t head;
   Value *qkv[3], *past = op_in(c, at.past), *mask_index = op_in(c, at.mask), *given = at.bias ? op_in(c, at.bias) : NULL;
   if (!all) return false;
   if (heads < 1) return op_fail(c, DIAG_E0304, "attribute 'num_heads' is %lld", (long long)heads);
@@ -207,12 +223,10 @@ static bool packed_attention(OpContext *c, Value *all, PackedInputs at) {
     Value *const both[] = {build_unsqueeze(b, qkv[1], 1), build_unsqueeze(b, qkv[2], 1)};
     if (!op_give(c, 1, build_concat(b, both, 2, 0))) return false;
   }
-  if (!dim_is_const(qkv[0]->type.dims[3], &head)) return op_unsupported(c, "with a head size that is not known");
   const DType t = qkv[0]->type.dtype;
-  Value *root = build_fn1(b, SC_sqrt, build_scalar_f(b, DT_f64, (double)head));
   Value *scale = op_has_attr(c, "scale") && op_float(c, "scale", 0) != 0.0f
                      ? build_scalar_f(b, t, (double)op_float(c, "scale", 0))
-                     : build_cast(b, build_fn2(b, SC_div, build_scalar_f(b, DT_f64, 1), root), t, true);
+                     : build_cast(b, head_scale(c, qkv[0]->type.dims[3]), t, true);
   Value *scores = build_fn2(b, SC_mul, build_matmul(b, qkv[0], op_swap_last(c, qkv[1])), scale);
   if (!scores) return false;
   const Visibility sight = {op_int(c, "unidirectional", 0) != 0, -1, -1, before, NULL};

@@ -96,7 +96,7 @@ bool import_range(OpContext *c) {
   const DType t = op_dtype(c, 0);
   const Dim *count = NULL;
   for (size_t k = 0; k < 3; k++)
-    if (!dim_is(type_count(b->ir, &c->in[k]->type), 1)) return op_fail(c, DIAG_E0402, "input %zu is no scalar", k);
+    if (!op_one_element(c, k)) return false;
   if (!(dtype_is_int(t) ? known_count(c, &count) : known_float_count(c, &count))) return false;
   if (!count) count = run_time_count(c);
   if (!count) return false;
@@ -155,7 +155,7 @@ bool import_one_hot(OpContext *c) {
   if (!depth) return false;
   if (depth->hi < 0) return op_fail(c, DIAG_E0403, "the depth is negative");
   if (rank > MAX_RANK || !op_axis(c, op_int(c, "axis", -1), rank, &axis)) return rank > MAX_RANK ? op_fail(c, DIAG_E0402, "rank %u", rank) : false;
-  if (c->in[2]->type.rank != 1 || !dim_is(c->in[2]->type.dims[0], 2)) return op_fail(c, DIAG_E0402, "values must hold two elements");
+  if (c->in[2]->type.rank != 1 || !ir_require_eq(b->ir, c->in[2]->type.dims[0], bd_const(b, 2))) return op_fail(c, DIAG_E0402, "values must hold two elements");
   const Dim *dims[MAX_RANK], *one = b->ir->dims->one;
   for (uint32_t i = 0, j = 0; i < rank; i++) dims[i] = i == axis ? depth : x->dims[j++];
   Value *index = build_unsqueeze(b, build_cast(b, c->in[0], DT_s64, true), 1u << axis);
@@ -193,7 +193,7 @@ bool import_cumulative(OpContext *c) {
   const int64_t *axis;
   size_t n;
   uint32_t at;
-  if (!dim_is(type_count(c->b.ir, &c->in[1]->type), 1)) return op_fail(c, DIAG_E0402, "the axis is no scalar");
+  if (!op_one_element(c, 1)) return false;
   if (op_rank(c, 0) == 0) return give(c, exclusive ? op_scalar_like(c, c->in[0], c->row->arg == SC_mul) : c->in[0]);
   if (!build_const_ints(&c->b, c->in[1], &axis, &n)) return give(c, scan_along_any(c, exclusive, reverse));
   if (!op_axis(c, axis[0], op_rank(c, 0), &at)) return false;

@@ -2,16 +2,15 @@
 #include "ops/shared.h"
 
 /* Attributes of a convolution with weights w: group, window. */
-static bool conv_attr(OpContext *c, const Value *x, const Value *w, Window *win, int64_t *ret_group) {
+static bool conv_attr(OpContext *c, const Value *x, Value **weights, Window *win, int64_t *ret_group) {
+  const Value *w = *weights;
   if (x->type.rank < 3) return op_fail(c, DIAG_E0402, "input %s must have rank 3 or more", build_shape_text(&c->b, x));
   if (w->type.rank != x->type.rank)
     return op_fail(c, DIAG_E0402, "input %s and weights %s must have the same rank", build_shape_text(&c->b, x),
                    build_shape_text(&c->b, w));
   int64_t kernel[MAX_RANK];
   const uint32_t n = x->type.rank - 2;
-  for (uint32_t i = 0; i < n; i++)
-    if (!dim_is_const(w->type.dims[i + 2], &kernel[i]))
-      return op_unsupported(c, "with a kernel size that is not known: weights %s", build_shape_text(&c->b, w));
+  if (!op_kernel_sizes(c, weights, n, kernel)) return false;
   *ret_group = op_int(c, "group", 1);
   if (*ret_group < 1 || *ret_group > INT32_MAX)
     return op_fail(c, DIAG_E0304, "attribute 'group' is %lld", (long long)*ret_group);
@@ -41,7 +40,7 @@ Value *op_conv(OpContext *c, Value *x, Value *w, Value *bias, Value *x_zero, Val
   }
   Window win;
   int64_t group, ones[MAX_RANK];
-  if (!conv_attr(c, x, w, &win, &group)) return NULL;
+  if (!conv_attr(c, x, &w, &win, &group)) return NULL;
   for (uint32_t i = 0; i < win.n; i++) ones[i] = 1;
   const ConvAttr attr = {win.n, group, win.stride, win.dilation, ones, win.lo, win.hi, DT_NONE};
   return build_conv(&c->b, x, w, bias, x_zero, w_zero, attr);
@@ -98,7 +97,7 @@ bool import_conv_transpose(OpContext *c) {
   Window win;
   int64_t group, ones[MAX_RANK];
   size_t n_extra, n_shape;
-  if (!conv_attr(c, x, w, &win, &group)) return false;
+  if (!conv_attr(c, x, &w, &win, &group)) return false;
   const int64_t *extra = op_ints(c, "output_padding", &n_extra), *shape = op_ints(c, "output_shape", &n_shape);
   if ((n_extra && n_extra != win.n) || (n_shape && n_shape < win.n))
     return op_fail(c, DIAG_E0304, "attribute '%s' does not have %u values",

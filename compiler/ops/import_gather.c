@@ -190,13 +190,25 @@ bool import_scatter_elements(OpContext *c) {
   return op_give(c, 0, build_scatter(&c->b, kind, in, 3, axes));
 }
 
+/* Of indices [..., k]: an open k is what the ranks leave, rank(updates) = rank(indices) - 1 + rank(data) - k. */
+static bool scatter_tuple(OpContext *c, uint32_t *ret) {
+  const Value *index = op_in(c, 1);
+  const int64_t left = (int64_t)index->type.rank - 1 + op_rank(c, 0) - op_rank(c, 2);
+  int64_t known;
+  if (index->type.rank == 0 || dim_is_const(index->type.dims[index->type.rank - 1], &known) || left < 1 || left > op_rank(c, 0))
+    return tuple_length(c, 1, op_rank(c, 0), ret);
+  *ret = (uint32_t)left;
+  return ir_require_eq(c->b.ir, index->type.dims[index->type.rank - 1], bd_const(&c->b, left)) ||
+         op_fail(c, DIAG_E0402, "indices %s do not fit updates %s", op_shape(c, 1), op_shape(c, 2));
+}
+
 bool import_scatter_nd(OpContext *c) {
   const Value *x = op_in(c, 0), *index = op_in(c, 1), *updates = op_in(c, 2);
   const uint32_t q = index->type.rank;
   uint32_t k;
   ScatterKind kind;
   GatherAxis axes[MAX_RANK];
-  if (!scatter_kind(c, &kind) || !tuple_length(c, 1, x->type.rank, &k) || !tuples_in_range(c, 1, 0, k)) return false;
+  if (!scatter_kind(c, &kind) || !scatter_tuple(c, &k) || !tuples_in_range(c, 1, 0, k)) return false;
   const uint32_t rank = q - 1 + x->type.rank - k;
   bool fits = updates->type.rank == rank;
   for (uint32_t o = 0; fits && o < rank; o++)

@@ -51,19 +51,22 @@ Value *op_single(OpContext *c, Value *v) {
   return build_reshape(&c->b, v, 0, NULL);
 }
 
-/* One zero point an operand, or one a row of x, a column of y, goes into the product; other shapes are centred before it. */
-/* A zero point for each element along an axis of `size`. */
-static bool zeros_fit(OpContext *c, const Value *zero, const Dim *size) {
-  return ir_require_eq(c->b.ir, zero->type.dims[0], size) || op_fail(c, DIAG_E0402, "zero points of shape %s along an axis of size %s", build_shape_text(&c->b, zero), build_dims_text(&c->b, &size, 1));
+/* A zero point for each element along an axis of `size`, or one for all where only run time tells. */
+static Value *zeros_along(OpContext *c, Value *zero, const Dim *size) {
+  const Dim *both = build_broadcast_dim(&c->b, zero->type.dims[0], size);
+  if (both && dim_eq(op_dims(c), both, size) != 0) return build_expand(&c->b, zero, 1, &size);
+  (void)op_fail(c, DIAG_E0402, "zero points of shape %s along an axis of size %s", build_shape_text(&c->b, zero), build_dims_text(&c->b, &size, 1));
+  return NULL;
 }
 
+/* One zero point an operand, or one a row of x, a column of y, goes into the product; other shapes are centred before it. */
 Value *op_matmul_integer(OpContext *c, Value *x, Value *x_zero, Value *y, Value *y_zero) {
   x_zero = op_single(c, x_zero);
   y_zero = op_single(c, y_zero);
   const bool rows = x_zero && x_zero->type.rank > 0, columns = y_zero && y_zero->type.rank > 0;
   const bool plain_x = !rows || (x_zero->type.rank == 1 && x && x->type.rank > 1);
-  if (rows && plain_x && !zeros_fit(c, x_zero, x->type.dims[x->type.rank - 2])) return NULL;
-  if (columns && y_zero->type.rank == 1 && y && y->type.rank > 1 && !zeros_fit(c, y_zero, y->type.dims[y->type.rank - 1])) return NULL;
+  if (rows && plain_x && !(x_zero = zeros_along(c, x_zero, x->type.dims[x->type.rank - 2]))) return NULL;
+  if (columns && y_zero->type.rank == 1 && y && y->type.rank > 1 && !(y_zero = zeros_along(c, y_zero, y->type.dims[y->type.rank - 1]))) return NULL;
   if (plain_x && (!columns || (y_zero->type.rank == 1 && y && y->type.rank > 1)))
     return build_matmul_acc(&c->b, x, y, DT_s32, x_zero, y_zero);
   if (rows && x_zero->type.rank == 1) x_zero = build_unsqueeze(&c->b, x_zero, 1u << 1); /* [M] over [M][K] */

@@ -147,7 +147,7 @@ bool import_dropout(OpContext *c) {
   const int64_t *training = NULL;
   size_t n = 0;
   for (size_t k = 1; k < 3; k++)
-    if (op_in(c, k) && !dim_is(type_count(c->b.ir, &op_in(c, k)->type), 1)) return op_fail(c, DIAG_E0402, "input %zu is no scalar", k);
+    if (!op_one_element(c, k)) return false;
   if (op_in(c, 2) && !build_const_ints(&c->b, op_in(c, 2), &training, &n)) return drop(c, op_in(c, 1), op_in(c, 2));
   if (training && training[0]) return drop(c, op_in(c, 1), NULL);
   const DType mask = c->row->until < 10 ? op_dtype(c, 0) : DT_b1; /* what was kept: all */

@@ -76,7 +76,7 @@ bool import_recurrent(OpContext *c) {
   if (attr.direction == 3)
     return op_fail(c, DIAG_E0304, "attribute 'direction' is %s", diag_quote(c->b.ir->diags, direction));
   int64_t hidden = 0;
-  if (op_rank(c, 2) == 3 && !dim_is_const(op_dim(c, 2, 2), &hidden))
+  if (op_rank(c, 2) == 3 && !dim_is_const(op_dim(c, 2, 2), &hidden) && !op_has_attr(c, "hidden_size"))
     return op_unsupported(c, "with a hidden size that is not known");
   attr.hidden = op_int(c, "hidden_size", hidden);
   if (attr.hidden < 1 || attr.hidden > INT32_MAX / 8)

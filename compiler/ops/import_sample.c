@@ -173,9 +173,9 @@ static bool deform_shapes(OpContext *c, Deform *f) {
   if (!op_rank_in(c, 0, 3, 5) || !op_rank_in(c, 1, rank, rank) || !op_rank_in(c, 2, rank, rank)) return false;
   f->group = op_int(c, "group", 1);
   f->offset_groups = op_int(c, "offset_group", 1);
-  for (uint32_t i = 0; i < n; i++) {
-    if (!dim_is_const(op_dim(c, 1, 2 + i), &kernel[i]) || !i64_mul(taps, kernel[i], &taps)) return op_unsupported(c, "with weights of shape %s", op_shape(c, 1));
-  }
+  if (!op_kernel_sizes(c, &c->in[1], n, kernel)) return false;
+  for (uint32_t i = 0; i < n; i++)
+    if (!i64_mul(taps, kernel[i], &taps)) return op_unsupported(c, "with weights of shape %s", op_shape(c, 1));
   if (!op_window(c, op_in(c, 0), n, kernel, &f->w)) return false;
   if (f->group < 1 || f->offset_groups < 1) return op_fail(c, DIAG_E0304, "%lld groups, %lld of offsets", (long long)f->group, (long long)f->offset_groups);
   f->taps = dim_const(d, taps);

@@ -152,19 +152,14 @@ bool import_unique(OpContext *c) {
 }
 
 /* ---- NonMaxSuppression ---- */
-static bool nms_scalar(OpContext *c, size_t k, Value **ret) {
-  *ret = op_in(c, k);
-  if (!*ret) return true;
-  if (!dim_is(type_count(c->b.ir, &(*ret)->type), 1)) return op_fail(c, DIAG_E0402, "input %zu has shape %s, one element is asked", k, op_shape(c, k));
-  return true;
-}
-
 bool import_nms(OpContext *c) {
   DimCtx *d = op_dims(c);
   Value *in[5] = {op_in(c, 0), op_in(c, 1)};
   if (!op_rank_in(c, 0, 3, 3) || !op_rank_in(c, 1, 3, 3)) return false;
-  for (size_t k = 2; k < 5; k++)
-    if (!nms_scalar(c, k, &in[k])) return false;
+  for (size_t k = 2; k < 5; k++) {
+    if (!op_one_element(c, k)) return false;
+    in[k] = op_in(c, k);
+  }
   const Dim *const boxes[] = {op_dim(c, 1, 0), op_dim(c, 1, 2), bd_const(&c->b, 4)};
   for (uint32_t i = 0; i < 3; i++)
     if (!ir_require_eq(c->b.ir, op_dim(c, 0, i), boxes[i]))

@@ -43,13 +43,6 @@ static bool known_place(OpContext *c, size_t k, int64_t n, int64_t last, int64_t
   return *ret >= 0 && *ret <= last;
 }
 
-/* An index operand: one element. */
-static bool index_fits(OpContext *c, size_t k) {
-  const Value *v = op_in(c, k);
-  if (!v || dim_eq(op_dims(c), type_count(c->b.ir, &v->type), op_dims(c)->one) != 0) return !v || ir_require_eq(c->b.ir, type_count(c->b.ir, &v->type), op_dims(c)->one);
-  return op_fail(c, DIAG_E0402, "the position has shape %s, one element is asked", op_shape(c, k));
-}
-
 static bool holds(OpContext *c, DType t) {
   return (dtype_rows[t].bits >= 8 && t != DT_NONE) || op_unsupported(c, "a sequence of %s", dtype_name(t));
 }
@@ -172,7 +165,7 @@ Value *sequence_append(OpContext *c, Value *seq, Value *v) { return insert(c, (V
 bool import_sequence_insert(OpContext *c) {
   const SeqItems *items = op_in(c, 0)->items, *now = NULL;
   int64_t at;
-  if (!index_fits(c, 2)) return false;
+  if (!op_one_element(c, 2)) return false;
   if (items && known_place(c, 2, items->n, items->n, items->n, &at)) now = items_with(c, items, SIZE_MAX, op_in(c, 1), (size_t)at);
   return op_give(c, 0, insert(c, c->in, now));
 }
@@ -181,7 +174,7 @@ bool import_sequence_erase(OpContext *c) {
   const SeqItems *items = op_in(c, 0)->items;
   const Dim *most = seq_lines(c, 0);
   int64_t at;
-  if (!index_fits(c, 1)) return false;
+  if (!op_one_element(c, 1)) return false;
   if (items && known_place(c, 1, items->n, (int64_t)items->n - 1, (int64_t)items->n - 1, &at)) items = items_with(c, items, (size_t)at, NULL, 0);
   else items = NULL;
   const Dim *lines = bd_data_symbol(&c->b, "lines", 1, most->hi < INT32_MAX ? most->hi : INT32_MAX, most);
@@ -191,7 +184,7 @@ bool import_sequence_erase(OpContext *c) {
 bool import_sequence_at(OpContext *c) {
   const SeqItems *items = op_in(c, 0)->items;
   int64_t at;
-  if (!index_fits(c, 1)) return false;
+  if (!op_one_element(c, 1)) return false;
   if (items && known_place(c, 1, items->n, (int64_t)items->n - 1, 0, &at)) return op_give(c, 0, items->values[at]);
   return op_give(c, 0, sequence_take(c, op_in(c, 0), op_in(c, 1), declared_output(c)));
 }

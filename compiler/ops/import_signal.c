@@ -4,10 +4,6 @@
 /* Routines have one source for f32 and f64. */
 static Value *real(OpContext *c, Value *x) { return x && x->type.dtype != DT_f64 ? build_cast(&c->b, x, DT_f32, true) : x; }
 
-static bool op_scalar_count(OpContext *c, size_t k) {
-  return !op_in(c, k) || dim_is(type_count(c->b.ir, &op_in(c, k)->type), 1) || op_fail(c, DIAG_E0402, "input %zu has shape %s, one element is asked", k, op_shape(c, k));
-}
-
 /* ---- Det ---- */
 bool import_det(OpContext *c) {
   Builder *b = &c->b;
@@ -42,9 +38,11 @@ static Value *transform(OpContext *c, Value *x, Transform t) {
   return op_routine(c, "cn_op_dft", in, 2, attrs, 2, dim_mulc(d, dim_addc(d, t.length, 1), 192), &type, 1, &y) ? y : NULL;
 }
 
-/* Real or complex: the last axis has 1 or 2 elements. */
+/* Real or complex: the last axis has 1 or 2 elements, a root of (parts - 1)(parts - 2). */
 static bool check_parts(OpContext *c, const Dim *parts) {
-  return dim_is(parts, 1) || dim_is(parts, 2) || op_fail(c, DIAG_E0402, "shape %s: its last dimension must be 1 or 2", op_shape(c, 0));
+  DimCtx *d = op_dims(c);
+  return ir_require_eq(c->b.ir, dim_mul(d, dim_addc(d, parts, -1), dim_addc(d, parts, -2)), d->zero) ||
+         op_fail(c, DIAG_E0402, "shape %s: its last dimension must be 1 or 2", op_shape(c, 0));
 }
 
 static bool dft_axis(OpContext *c, uint32_t rank, uint32_t *ret) {
@@ -61,7 +59,7 @@ static const Dim *dft_length(OpContext *c, const Dim *m, bool half) {
   DimCtx *d = op_dims(c);
   size_t n;
   if (!op_in(c, 1)) return half ? dim_mulc(d, dim_addc(d, m, -1), 2) : m;
-  if (!op_scalar_count(c, 1)) return NULL;
+  if (!op_one_element(c, 1)) return NULL;
   const Dim *const *v = build_read_dims(&c->b, op_in(c, 1), "dft_length", 1, INT32_MAX, NULL, &n);
   if (v && v[0]->hi < 1) return op_fail(c, DIAG_E0403, "dft_length is %lld", (long long)v[0]->hi), NULL;
   return v ? v[0] : NULL;
@@ -133,7 +131,7 @@ bool import_dft(OpContext *c) {
   const int64_t *known;
   size_t n;
   uint32_t axis;
-  if (!op_rank_in(c, 0, 2, MAX_RANK) || !check_parts(c, op_dim(c, 0, rank - 1)) || !op_scalar_count(c, 2)) return false;
+  if (!op_rank_in(c, 0, 2, MAX_RANK) || !check_parts(c, op_dim(c, 0, rank - 1)) || !op_one_element(c, 2)) return false;
   Transform t = {.inverse = op_int(c, "inverse", 0) != 0, .onesided = op_int(c, "onesided", 0) != 0};
   if (op_in(c, 2) && !build_const_ints(b, op_in(c, 2), &known, &n)) return dft_at_run_time(c, t);
   if (!dft_axis(c, rank, &axis)) return false;
@@ -152,7 +150,7 @@ bool import_dft(OpContext *c) {
 
 static const Dim *stft_scalar(OpContext *c, size_t k, const char *what) {
   size_t n;
-  if (!op_scalar_count(c, k)) return NULL;
+  if (!op_one_element(c, k)) return NULL;
   const Dim *const *v = build_read_dims(&c->b, op_in(c, k), what, 1, INT32_MAX, NULL, &n);
   if (v && v[0]->hi < 1) return op_fail(c, DIAG_E0403, "%s is %lld", what, (long long)v[0]->hi), NULL;
   return v ? v[0] : NULL;
@@ -226,10 +224,12 @@ static bool check_gate(OpContext *c, size_t k, bool asked, const char *what) {
   return true;
 }
 
+/* Whether the last size of operand k is one of two. */
 static bool last_is(OpContext *c, size_t k, const Dim *a, const Dim *either) {
+  DimCtx *x = op_dims(c);
   const Dim *d = op_dim(c, k, 2);
-  if (dim_eq(op_dims(c), d, either) > 0 || ir_require_eq(c->b.ir, d, a)) return true;
-  return op_fail(c, DIAG_E0402, "input %zu has shape %s", k, op_shape(c, k));
+  return dim_eq(x, d, a) > 0 || ir_require_eq(c->b.ir, dim_mul(x, dim_sub(x, d, a), dim_sub(x, d, either)), x->zero) ||
+         op_fail(c, DIAG_E0402, "input %zu has shape %s", k, op_shape(c, k));
 }
 
 bool import_linear_attention(OpContext *c) {

@@ -124,7 +124,7 @@ bool import_affine_grid(OpContext *c) {
   if (!size) return false;
   if (n < 4 || n > 5 || theta->rank != 3) return op_fail(c, DIAG_E0402, "theta of shape %s for %zu sizes", op_shape(c, 0), n);
   const uint32_t s = (uint32_t)n - 2;
-  if (!dim_is(theta->dims[1], s) || !dim_is(theta->dims[2], s + 1) || !ir_require_eq(b->ir, theta->dims[0], size[0]))
+  if (!ir_require_eq(b->ir, theta->dims[1], bd_const(b, s)) || !ir_require_eq(b->ir, theta->dims[2], bd_const(b, s + 1)) || !ir_require_eq(b->ir, theta->dims[0], size[0]))
     return op_fail(c, DIAG_E0402, "theta of shape %s for %u spatial axes", op_shape(c, 0), s);
   Formula f = {.a = op_arena(c), .t = dtype_compute(theta->dtype)};
   Value *columns[4];

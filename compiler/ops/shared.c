@@ -24,6 +24,12 @@ bool op_rank_in(OpContext *c, size_t k, uint32_t lo, uint32_t hi) {
   return op_fail(c, DIAG_E0402, "input %zu has shape %s; its rank must be at least %u", k, op_shape(c, k), lo);
 }
 
+bool op_one_element(OpContext *c, size_t k) {
+  const Value *v = op_in(c, k);
+  return !v || ir_require_eq(c->b.ir, type_count(c->b.ir, &v->type), op_dims(c)->one) ||
+         op_fail(c, DIAG_E0402, "input %zu has shape %s, one element is asked", k, op_shape(c, k));
+}
+
 Value *op_along_axis(OpContext *c, Value *v, uint32_t rank, uint32_t axis) {
   if (!v || v->type.rank != 1) return v;
   const Dim *dims[MAX_RANK];
@@ -136,6 +142,25 @@ static bool window_ints(OpContext *c, const char *name, uint32_t n, int64_t min,
     ret[i] = v[i];
   }
   return true;
+}
+
+bool op_kernel_sizes(OpContext *c, Value **w, uint32_t n, int64_t *ret) {
+  const Value *v = *w;
+  const Dim *dims[MAX_RANK];
+  int64_t given[MAX_RANK];
+  if (!window_ints(c, "kernel_shape", n, 1, 0, given)) return false;
+  for (uint32_t i = 0; i < v->type.rank; i++) dims[i] = v->type.dims[i];
+  for (uint32_t i = 0; i < n; i++) {
+    const Dim **d = &dims[v->type.rank - n + i];
+    if (dim_is_const(*d, &ret[i])) continue;
+    if (!given[i]) return op_unsupported(c, "with a kernel size that is not known: weights %s", build_shape_text(&c->b, v));
+    ret[i] = given[i];
+    if (!ir_require_eq(c->b.ir, *d, bd_const(&c->b, given[i])))
+      return op_fail(c, DIAG_E0402, "attribute 'kernel_shape' says %lld on axis %u, the weights are %s", (long long)given[i], i, build_shape_text(&c->b, v));
+    *d = bd_const(&c->b, given[i]);
+  }
+  *w = build_reshape(&c->b, *w, v->type.rank, dims);
+  return *w != NULL;
 }
 
 static bool window_kernel(OpContext *c, uint32_t n, const int64_t *kernel, Window *w) {

@@ -26,6 +26,8 @@ static inline Arena *op_arena(const OpContext *c) { return c->b.ir->arena; }
  * False after a diagnostic (E0306: not constant). */
 bool op_int_list(OpContext *c, const char *name, size_t input, const int64_t **ret, size_t *ret_n, bool *ret_given);
 /* Requires rank lo..hi of input k (E0402). */
+/* Input k, where it is given, holds one element. */
+bool op_one_element(OpContext *c, size_t k);
 bool op_rank_in(OpContext *c, size_t k, uint32_t lo, uint32_t hi);
 /* v with its rank raised to `rank` so that its one axis is axis `axis` of it; scalars stay. For per-channel operands. */
 Value *op_along_axis(OpContext *c, Value *v, uint32_t rank, uint32_t axis);
@@ -73,6 +75,8 @@ typedef struct Window {
   const Dim *lo[MAX_RANK], *hi[MAX_RANK];
   bool same; /* auto_pad SAME_*: the output size is decided by it */
 } Window;
+/* Sizes of a window by the last n axes of weights; open ones are those of attribute kernel_shape, and *w gets them. */
+bool op_kernel_sizes(OpContext *c, Value **w, uint32_t n, int64_t *ret);
 /* Over the last n axes of x. kernel NULL: from the attribute, else given (and the attribute must agree). Padding as auto_pad says. */
 bool op_window(OpContext *c, const Value *x, uint32_t n, const int64_t *kernel, Window *ret);
 /* AveragePool with the node's attributes of x [N][C][spatial...]. */
