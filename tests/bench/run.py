@@ -150,6 +150,8 @@ def measure(options, case, work):
     finally:
         for w in workers:
             w.close()
+    if case.free:
+        notes.append("sizes left open")
     if case.random:
         notes.append(f"random, not compared: {', '.join(sorted(case.random))}")
     return workers, notes
@@ -180,6 +182,16 @@ def summarise(case, workers, notes):
         e["differs"] = differences(case, w, peers)
         if best:
             e["ratio"], e["ratio_paired"] = best.least() / w.least(), paired(best, w)
+    return row
+
+
+def row_of(options, model, work):
+    for free in (False, True):
+        case = feed.Case(model, work, free)
+        row = summarise(case, *measure(options, case, work))
+        shutil.rmtree(case.folder)
+        if row["engines"]:
+            break
     return row
 
 
@@ -252,12 +264,10 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         for model in models:
             try:
-                case = feed.Case(model, work)
+                rows.append(row_of(options, model, Path(work)))
             except ValueError as why:
                 print(f"{model}: {why}")
                 continue
-            rows.append(summarise(case, *measure(options, case, Path(work))))
-            shutil.rmtree(case.folder)
             print_row(rows[-1])
     if options.json:
         options.json.write_text(json.dumps({"schema": "castnet-peers-2", "threads": options.threads, "models": rows}, indent=1) + "\n")
