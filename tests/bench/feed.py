@@ -119,9 +119,9 @@ def fix_sizes(model, inputs, arrays):
     for i in inputs:
         for d, n in zip(i.type.tensor_type.shape.dim, arrays[i.name].shape):
             if not d.HasField("dim_value"):
-                known[d.dim_param], changed = n, True
-                d.dim_value = n
-    known.pop("", None)
+                known.setdefault(d.dim_param, set()).add(n)
+                changed, d.dim_value = True, n
+    known = {name: min(n) for name, n in known.items() if name and len(n) == 1}  # some exporters name all alike
     for g in graphs(model.graph):
         for value in [*g.input, *g.output, *g.value_info]:
             for d in value.type.tensor_type.shape.dim:
