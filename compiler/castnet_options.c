@@ -82,6 +82,7 @@ static Str options_text(Arena *a, const castnet_options *o, const BackendOptions
   if (o->no_fuse) sb_puts(&s, " --no-fuse");
   if (o->float_qdq) sb_puts(&s, " --float-qdq");
   if (o->no_reuse) sb_puts(&s, " --no-reuse");
+  if (o->ignore_output_shapes) sb_puts(&s, " --ignore-output-shapes");
   if (o->poison) sb_puts(&s, " --poison");
   if (o->threads) sb_printf(&s, " --threads=%s", o->threads);
   return s.len ? (Str){s.data + 1, s.len - 1} : STR("");
@@ -89,7 +90,7 @@ static Str options_text(Arena *a, const castnet_options *o, const BackendOptions
 
 bool castnet_read_options(Arena *a, Diags *d, const char *path, const castnet_options *o, PipelineOptions *ret) {
   Str own = str_c(arena_cstr(a, str_c(path)));
-  *ret = (PipelineOptions){.path = own.ptr, .load = {.allow_symlinks = o->allow_symlinks != 0}, .import = {.path = own.ptr},
+  *ret = (PipelineOptions){.path = own.ptr, .load = {.allow_symlinks = o->allow_symlinks != 0}, .import = {.path = own.ptr, .ignore_output_shapes = o->ignore_output_shapes != 0},
                            .backend = {.name = o->name ? arena_str(a, str_c(o->name)) : file_stem(own)},
                            .optimise = !o->no_fuse, .float_qdq = o->float_qdq != 0, .no_reuse = o->no_reuse != 0};
   read_dims(a, o, &ret->import);

@@ -98,6 +98,7 @@ CUDA_MODELS = ("{python} tests/models/run.py --castnet {plain} --target cuda --c
 CUDA_CASES = "{python} tests/conformance/run.py --castnet {plain} --cases {cases} --target cuda --partial --cc tests/cuda/emulated_nvcc"
 OPEN_SIZES = ("{python} tests/conformance/run.py --castnet {plain} --cases {open_sizes} "
               "--expected tests/conformance/open_expected.txt")
+WRONG_OUTPUTS = "{python} tests/conformance/run.py --castnet {plain} --cases {wrong_outputs} --check=--ignore-output-shapes"
 CONTROL = "{python} tests/conformance/run.py --cases {control} --expected tests/control/expected_failures.txt"
 MUTANTS = "{python} tests/conformance/run.py --castnet {plain} --expected tests/control/expected_failures.txt"
 MODELS = "{python} tests/models/run.py --castnet {plain}"
@@ -138,8 +139,8 @@ STAGES = [
            "{python} tests/conformance/properties.py --castnet {plain} --cases {cases}"],
           ["{python} tests/conformance/properties.py --castnet {plain} --cases {cases}"] + [conformance(cc, target)
            for cc in ("gcc", "clang") for target in ("c99", "x86-64-v3")] + [conformance("gcc", "x86-64-v3") + " --check=--no-fuse"]),
-    Stage("open", "the suite with every size of every input left open",
-          [f"{OPEN_SIZES} --every 8"], [OPEN_SIZES]),
+    Stage("open", "the suite with every size of every input left open; with outputs declared wrongly",
+          [f"{OPEN_SIZES} --every 8", f"{WRONG_OUTPUTS} --every 20"], [OPEN_SIZES, WRONG_OUTPUTS]),
     Stage("strings", "strings, labels, maps through generated code, against Python's",
           ["{python} tests/strings/run.py --castnet {plain} --sanitize"]),
     Stage("control", "loops and branches in forms that the suite lacks, and mutants of those that it has; all calls of one compiled model each",
@@ -248,6 +249,8 @@ class Workshop:
             return self.data("control", "tests/control/make_control_cases.py")
         if name == "open_sizes":
             return self.data("open_sizes", "tests/conformance/open_sizes.py", "--cases", self.value("cases"))
+        if name == "wrong_outputs":
+            return self.data("wrong_outputs", "tests/conformance/open_sizes.py", "--wrong-outputs", "--cases", self.value("cases"))
         if name == "versions":
             return self.data("versions", "tests/versions/make_version_cases.py", "--cases", self.value("cases"))
         if name == "estimators":

@@ -106,6 +106,7 @@ typedef struct ImportOptions {
   /* --op domain::Type=symbol */
   const struct ImportOp { Str domain, type, symbol; } *ops;
   size_t n_ops;
+  bool ignore_output_shapes; /* sizes that the graph's outputs are declared to have are not believed */
 } ImportOptions;
 
 /* NULL after diagnostics (all that could be found: every unsupported node is listed). */

@@ -129,7 +129,7 @@ bool op_unsupported(OpContext *c, const char *fmt, ...) {
 /* ---- declared shapes ---- */
 const Dim *const *op_declared(const OpContext *c, size_t k, uint32_t rank) {
   Importer *im = c->importer;
-  if (im->depth || im->frame->function || k >= c->n_out) return NULL;
+  if (im->opt->ignore_output_shapes || im->depth || im->frame->function || k >= c->n_out) return NULL;
   if (!im->has_declared) {
     const OnnxGraph *g = im->model->graph;
     im->declared = map_new(im->a);

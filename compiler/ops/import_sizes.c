@@ -102,16 +102,31 @@ static Ir *import_with_ones(Arena *a, Diags *d, const OnnxModel *m, const Import
   return NULL;
 }
 
-Ir *import_model(Arena *a, Diags *d, const OnnxModel *m, const ImportOptions *opt) {
+static Ir *import_believing(Arena *a, Diags *d, const OnnxModel *m, const ImportOptions *opt, bool *ret_believed) {
   Importer *im = NEW(a, Importer);
   ImportOptions now = *opt;
   Str names[ONES_MAX];
   Ir *ir = import_settled(im, a, d, m, &now);
+  *ret_believed = im->has_declared;
   if (ir ? ranks_as_declared(ir, m->graph) : !import_only_misfits(d, 0)) return ir;
   const size_t n = candidates(im, names);
   const Diags said = *d;
   Ir *again = import_with_ones(a, d, m, &now, names, n);
   if (again) return again;
   *d = said;
+  return ir;
+}
+
+/* Sizes that only data decide are taken from the declared outputs. Where the model contradicts them, they are wrong. */
+Ir *import_model(Arena *a, Diags *d, const OnnxModel *m, const ImportOptions *opt) {
+  bool believed;
+  Ir *ir = import_believing(a, d, m, opt, &believed);
+  if (ir || !believed) return ir;
+  const Diags said = *d;
+  ImportOptions now = *opt;
+  now.ignore_output_shapes = true;
+  *d = (Diags){.arena = d->arena};
+  ir = import_believing(a, d, m, &now, &believed);
+  if (!ir) *d = said;
   return ir;
 }
