@@ -69,6 +69,7 @@ typedef struct castnet_options {
   const char *threads; /* "on": steps worth it run in shares on castnet_env.parallel_for; "off": none; "all": all that can, to find faults; NULL: by the target */
   int poison;          /* between steps the code overwrites all of the workspace that no later one reads: to find faults of planning */
   int ignore_output_shapes; /* sizes that the graph's outputs are declared to have are not believed, where only data decide them */
+  int no_winograd;     /* compute 3x3 convolutions directly, not by Winograd's tiles where these are quicker */
 } castnet_options;
 
 /* Compiles the model at `path`; options may be NULL. Whatever is not CASTNET_STATUS_OK left diagnostics. */

@@ -324,6 +324,11 @@ static void print_blocked_calls(KernelPrinter *k, const ConvStep *v, int64_t blo
   kernel_tasks(k, 2, arena_printf(arena, "cn_blocked_conv_f32_%u(&b, scratch", v->rest).ptr, arena_printf(arena, "cn_blocked_tasks(&b, %u)", v->rest).ptr);
 }
 
+static void print_winograd_call(KernelPrinter *k, size_t side) {
+  Arena *arena = k->c->arena;
+  kernel_tasks(k, 2, arena_printf(arena, "cn_winograd_f32_%zux%zu(&a, scratch", side, side).ptr, arena_printf(arena, "cn_winograd_tasks(&a, %zu)", side).ptr);
+}
+
 static bool emit_blocked_conv(EmitCtx *c, const Step *s) {
   const ConvStep *v = s->attr;
   const Program *p = c->program;
@@ -341,9 +346,15 @@ static bool emit_blocked_conv(EmitCtx *c, const Step *s) {
   emit_tile_context(&k, &tile);
   const WindowChannels dense = {x->dims[0], d->one, v->channels, dim_mulc(d, y->dims[1], attr->block), false};
   const WindowChannels single = {x->dims[0], y->dims[1], d->one, d->one, false};
-  kernel_args_of_window(&k, v->depthwise ? "cn_blocked_depthwise_f32_args" : "cn_blocked_conv_f32_args", &w, v->depthwise ? &single : &dense);
-  if (!v->depthwise && x->rank == 4) kernel_arg(&k, ".plain = 1");
-  if (!v->depthwise) kernel_arg(&k, ".blocks = %lld", (long long)(blocks - v->rest));
+  const char *args = v->depthwise ? "cn_blocked_depthwise_f32_args" : v->winograd.side ? "cn_winograd_f32_args" : "cn_blocked_conv_f32_args";
+  kernel_args_of_window(&k, args, &w, v->depthwise ? &single : &dense);
+  if (v->winograd.side) {
+    kernel_arg(&k, ".band = %zu", v->winograd.band);
+    kernel_arg(&k, ".groups = %zu", v->winograd.groups);
+  } else if (!v->depthwise) {
+    if (x->rank == 4) kernel_arg(&k, ".plain = 1");
+    kernel_arg(&k, ".blocks = %lld", (long long)(blocks - v->rest));
+  }
   kernel_arg(&k, ".in = %s", in.ptr);
   kernel_arg(&k, ".weights = %s", weights.ptr);
   kernel_arg(&k, ".out = y");
@@ -351,6 +362,7 @@ static bool emit_blocked_conv(EmitCtx *c, const Step *s) {
   kernel_args_end(&k);
   const char *depthwise = window_driver(c->opt->target, "cn_blocked_depthwise_f32", &w);
   if (v->depthwise) kernel_tasks(&k, 2, arena_printf(c->arena, "%s(&a", depthwise).ptr, "cn_blocked_depthwise_f32_tasks(&a)");
+  else if (v->winograd.side) print_winograd_call(&k, v->winograd.side);
   else print_blocked_calls(&k, v, blocks);
   kernel_finish(&k);
   return print_rest(c, s, &v->epilogue, r.done, &tile);

@@ -7,6 +7,7 @@
 
 typedef struct LowerOptions {
   bool fuse;             /* false: each graph node its own steps (the reference program) */
+  bool winograd;         /* convolutions may be computed by tiles */
   const Target *target; /* whose kernels' packing and tiles */
 } LowerOptions;
 

@@ -2,8 +2,10 @@
 
 #include "lower/scratch.h"
 #include "lower/window.h"
+#include "lower/winograd.h"
 
 #include "kernels/pack.h"
+#include "kernels/winograd.h"
 
 /* Sizes of one convolution, which are known (pass_layout). */
 typedef struct Shape { size_t m, c, taps, block, blocks; bool plain; } Shape;
@@ -52,6 +54,58 @@ static void split_blocks(Lower *l, ConvStep *step, size_t blocks) {
   step->rest = (uint32_t)(blocks % step->wide);
 }
 
+/* ---- Winograd ---- */
+/* Bytes of an image, where they lie in the workspace. */
+static int64_t stored_bytes(const Value *v) {
+  int64_t bytes = sizeof(float), n;
+  if (!v->def) return 0; /* the caller's */
+  for (uint32_t i = 0; i < v->type.rank; i++)
+    if (dim_is_const(v->type.dims[i], &n) && n < INT32_MAX && bytes < INT64_C(1) << 32) bytes *= n;
+  return bytes;
+}
+
+static int64_t conv_bytes(const Node *n) { return stored_bytes(n->in[0]) + stored_bytes(n->out[0]); }
+
+/* What the scratch of a convolution may take without the workspace growing by more than a tenth, twice: shares have their own. */
+static int64_t scratch_room(Lower *l, const Node *n) {
+  const Graph *g = l->ir->main;
+  for (size_t i = 0; !l->workspace && i < g->nodes.n; i++) {
+    const Node *other = g->nodes.data[i];
+    if (other->op != OP_CONV || other->dead || !((const ConvAttr *)other->attr)->block) continue;
+    if (conv_bytes(other) > l->workspace) l->workspace = conv_bytes(other);
+  }
+  return (l->workspace + l->workspace / 10 - conv_bytes(n)) / 2;
+}
+
+static bool is_3x3(const cn_window *w) {
+  for (int i = 1; i < 3; i++)
+    if (w->kernel[i] != 3 || w->stride[i] != 1 || w->dilation[i] != 1) return false;
+  return true;
+}
+
+/* ---- the step ---- */
+/* Weights as the kernel of the step wants them; scratch in bytes. */
+static uint32_t lower_dense_weights(Lower *l, const Node *n, const Shape *shape, const WindowDims *win, ConvStep *s, const Dim **ret_scratch) {
+  DimCtx *c = l->p->dims;
+  const Value *w = n->in[1];
+  cn_window known;
+  *ret_scratch = c->zero;
+  split_blocks(l, s, shape->blocks);
+  if (!window_blocked(c, win, s->channels, dim_const(c, (int64_t)(shape->blocks * shape->block)), &known)) return pack_dense(l, s, shape, w); /* pass_layout takes no such */
+  if (l->opt->winograd && !shape->plain && is_3x3(&known)) {
+    const float *weights = tensor_host_elements(l->a, w->data);
+    s->winograd = winograd_choose(l->opt->target, &known, weights, shape->m, scratch_room(l, n));
+    if (s->winograd.side) {
+      const Winograd *v = &s->winograd;
+      *ret_scratch = dim_const(c, (int64_t)(cn_winograd_scratch(&known, v->side, v->band, shape->block) * sizeof(float)));
+      return constant_floats(l, shape->blocks * shape->block * shape->c * cn_winograd_places(v->side),
+                             winograd_pack(l->a, v, weights, shape->m, shape->c, shape->block), w->name);
+    }
+  }
+  *ret_scratch = window_blocked_scratch(c, l->opt->target, &known, shape->plain);
+  return pack_dense(l, s, shape, w);
+}
+
 bool lower_blocked_conv(Lower *l, const Node *n, ConvStep *s) {
   DimCtx *c = l->p->dims;
   const Value *w = n->in[1], *bias = n->n_in > 2 ? n->in[2] : NULL;
@@ -65,14 +119,8 @@ bool lower_blocked_conv(Lower *l, const Node *n, ConvStep *s) {
   s->depthwise = s->attr.group > 1;
   s->w_packed = true;
   s->pack_bytes = c->zero;
-  if (s->depthwise) {
-    in[1] = pack_depthwise(l, &shape, w);
-  } else {
-    const WindowDims win = window_dims(c, &x, &y, 2, s->kernel, s->attr.stride, s->attr.dilation, s->attr.dilate_x, s->attr.pad_lo, s->attr.pad_hi);
-    split_blocks(l, s, shape.blocks);
-    in[1] = pack_dense(l, s, &shape, w);
-    scratch = window_blocked_scratch(c, l->opt->target, &win, s->channels, dim_mulc(c, y.dims[1], s->attr.block), shape.plain);
-  }
+  const WindowDims win = window_dims(c, &x, &y, 2, s->kernel, s->attr.stride, s->attr.dilation, s->attr.dilate_x, s->attr.pad_lo, s->attr.pad_hi);
+  in[1] = s->depthwise ? pack_depthwise(l, &shape, w) : lower_dense_weights(l, n, &shape, &win, s, &scratch);
   in[2] = padded_bias(l, &shape, bias);
   (void)lower_step(l, STEP_CONV, in, 5, &out, 1, s, scratch, n->src);
   return true;

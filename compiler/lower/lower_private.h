@@ -21,6 +21,7 @@ typedef struct Lower {
   VEC(Virt *) spare;    /* read for the last time: memory of the next ones */
   VEC(int32_t) step_of; /* by tensor: the step that writes it, or -1 */
   int32_t barrier;      /* the first step of the block of control flow that steps are added to: earlier ones are finished */
+  int64_t workspace;    /* bytes that some convolution reads and writes, so that the workspace has as many; 0: not counted yet */
   bool failed;
 } Lower;
 

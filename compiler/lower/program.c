@@ -114,6 +114,10 @@ static void nest_print(StrBuf *b, const Nest *n) {
   access_print(b, &n->store, n->mode == NEST_REDUCE ? n->n_axes - n->n_reduce : n->n_axes);
 }
 
+static void conv_print(StrBuf *b, const ConvStep *s) {
+  if (s->winograd.side) sb_printf(b, " winograd %zux%zu by %zu", s->winograd.side, s->winograd.side, s->winograd.band);
+}
+
 static void block_print(StrBuf *b, const Program *p, const Block *block) {
   for (size_t i = 0; i < block->steps.n; i++) {
     const Step *s = &block->steps.data[i];
@@ -128,6 +132,7 @@ static void block_print(StrBuf *b, const Program *p, const Block *block) {
       tensor_print(b, p, s->in[k]);
     }
     if (s->kind == STEP_NEST) nest_print(b, s->attr);
+    if (s->kind == STEP_CONV) conv_print(b, s->attr);
     if (s->src.has_node) {
       sb_puts(b, "  # ");
       sb_escaped(b, s->src.node_name.len ? s->src.node_name : s->src.op_type, 60);

@@ -131,6 +131,12 @@ typedef struct AttentionStep {
   uint32_t shape;
 } AttentionStep;
 
+/* A convolution by tiles of the result (lower/winograd.h). */
+typedef struct Winograd {
+  size_t side;         /* of a tile, in pixels; 0: none */
+  size_t band, groups; /* as cn_winograd_f32_args has them */
+} Winograd;
+
 /* in[0] x, in[1] w, in[2] bias or NO_TENSOR, in[3], in[4] zero points or NO_TENSOR. */
 typedef struct ConvStep {
   ConvAttr attr;
@@ -142,6 +148,7 @@ typedef struct ConvStep {
   const Dim *pack_bytes;    /* of scratch, ahead of the kernel's own */
   int32_t in_zero;          /* integer (attr.acc s32): x's zero point where in[3] is absent */
   uint32_t wide, rest;      /* attr.block: output blocks that the driver takes at a time; of the last call, 0: none */
+  Winograd winograd;        /* attr.block */
   Epilogue epilogue;
 } ConvStep;
 

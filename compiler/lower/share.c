@@ -134,24 +134,44 @@ StepShare step_share(const Program *p, const Target *t, const Step *s) {
 }
 
 /* ---- memory ---- */
-/* Bytes of the workspace that the step reads and writes, as far as they are known, scratch apart. */
-static int64_t step_bytes(const Program *p, const Step *s) {
-  int64_t bytes = 0, n;
-  for (uint32_t k = 0; k < s->n_in + s->n_out; k++) {
-    const uint32_t t = k < s->n_in ? s->in[k] : s->out[k - s->n_in];
-    if (t == NO_TENSOR) continue;
-    const Buffer *b = &p->buffers.data[p->tensors.data[t].buffer];
-    if (b->kind == BUF_ARENA && dim_is_const(b->n, &n) && n < INT64_C(1) << 40) bytes += n * dtype_rows[b->dtype].bits / 8;
+typedef struct Life { size_t first, last; bool used; } Life;
+
+/* By buffer: from the first to the last step that names it. */
+static Life *buffer_lives(Arena *a, const Program *p) {
+  Life *lives = NEW_ARRAY(a, Life, p->buffers.n);
+  for (size_t i = 0; i < p->main.steps.n; i++) {
+    const Step *s = &p->main.steps.data[i];
+    for (uint32_t k = 0; k < s->n_in + s->n_out; k++) {
+      const uint32_t t = k < s->n_in ? s->in[k] : s->out[k - s->n_in];
+      if (t == NO_TENSOR) continue;
+      Life *l = &lives[p->tensors.data[t].buffer];
+      if (!l->used) *l = (Life){i, i, true};
+      l->last = i;
+    }
   }
+  return lives;
+}
+
+/* By step: bytes of the workspace that are in use while it runs, as far as they are known, scratch apart. */
+static int64_t *live_bytes(Arena *a, const Program *p) {
+  const Life *lives = buffer_lives(a, p);
+  int64_t *bytes = NEW_ARRAY(a, int64_t, p->main.steps.n + 1), n;
+  for (size_t b = 0; b < p->buffers.n; b++) {
+    const Buffer *buffer = &p->buffers.data[b];
+    if (!lives[b].used || buffer->kind != BUF_ARENA || !dim_is_const(buffer->n, &n) || n >= INT64_C(1) << 40) continue;
+    n = n * dtype_rows[buffer->dtype].bits / 8;
+    bytes[lives[b].first] += n;
+    bytes[lives[b].last + 1] -= n;
+  }
+  for (size_t i = 1; i < p->main.steps.n; i++) bytes[i] += bytes[i - 1];
   return bytes;
 }
 
-/* Slots that the workspace hardly grows for: with them the step needs little more than some other does anyway. */
-static void share_scratch(Program *p, Step *s, int64_t least_workspace) {
+/* Slots that the workspace hardly grows for: with them the step needs little more than some other does anyway. room: bytes that it may take. */
+static void share_scratch(Program *p, Step *s, int64_t room) {
   PTensor *scratch = &p->tensors.data[s->scratch];
   const Dim *slot = dim_mulc(p->dims, dim_ceildiv(p->dims, scratch->dims[0], dim_const(p->dims, SLOT_ALIGN)), SLOT_ALIGN);
   const Dim **dims = NEW(p->arena, const Dim *);
-  const int64_t room = least_workspace + least_workspace / 10 - step_bytes(p, s);
   int64_t bytes;
   s->share.n = MOST_SLOTS;
   while (s->share.n > FEWEST_SLOTS && (!dim_is_const(slot, &bytes) || bytes > room / s->share.n)) s->share.n--;
@@ -178,17 +198,18 @@ static bool model_is_worth_it(const Program *p, const Target *t) {
 void program_share(Program *p, const Target *t, bool all) {
   p->parts_all = all;
   for (size_t i = 0; i < p->main.steps.n; i++) p->main.steps.data[i].share = step_share(p, t, &p->main.steps.data[i]);
+  Arena *scratch = arena_new(arena_door(p->arena), 0);
+  const int64_t *live = live_bytes(scratch, p);
   int64_t least = 0; /* what the workspace has at least */
-  for (size_t i = 0; i < p->main.steps.n; i++) {
-    const int64_t bytes = step_bytes(p, &p->main.steps.data[i]);
-    if (bytes > least) least = bytes;
-  }
+  for (size_t i = 0; i < p->main.steps.n; i++)
+    if (live[i] > least) least = live[i];
   const bool worth = p->parts_all || model_is_worth_it(p, t);
   for (size_t i = 0; i < p->main.steps.n; i++) {
     Step *s = &p->main.steps.data[i];
     if (!worth) s->share = (StepShare){0};
-    else if (s->share.n && s->scratch != NO_TENSOR) share_scratch(p, s, least);
+    else if (s->share.n && s->scratch != NO_TENSOR) share_scratch(p, s, least + least / 10 - live[i]);
   }
+  arena_free(scratch);
 }
 
 /* ---- once memory is planned ---- */

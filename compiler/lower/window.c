@@ -79,9 +79,11 @@ const Dim *window_direct(DimCtx *c, const Target *t, const WindowDims *w, const 
   return dim_const(c, (int64_t)(cn_direct_scratch(&known, lanes) * sizeof(float)));
 }
 
-const Dim *window_blocked_scratch(DimCtx *c, const Target *t, const WindowDims *w, const Dim *channels, const Dim *m, bool plain) {
-  const Dim *counts[3] = {c->one, channels, m}; /* images: each task has one */
-  cn_window known;
-  if (!window_known(w, counts, 1, &known)) return c->zero; /* pass_layout takes no others */
-  return dim_const(c, (int64_t)(cn_blocked_conv_f32_scratch(&known, plain, t->vector_bits / 32) * sizeof(float)));
+bool window_blocked(DimCtx *c, const WindowDims *w, const Dim *channels, const Dim *m, cn_window *ret) {
+  const Dim *counts[3] = {c->one, channels, m};
+  return window_known(w, counts, 1, ret);
+}
+
+const Dim *window_blocked_scratch(DimCtx *c, const Target *t, const cn_window *w, bool plain) {
+  return dim_const(c, (int64_t)(cn_blocked_conv_f32_scratch(w, plain, t->vector_bits / 32) * sizeof(float)));
 }

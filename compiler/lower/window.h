@@ -4,6 +4,8 @@
 
 #include "lower/scratch.h"
 
+#include "kernels/window.h"
+
 /* The WINDOW row of kernels.def that does what `general` does for this window, or general (always where code is to be small). */
 const char *window_driver(const Target *t, const char *general, const WindowDims *w);
 
@@ -12,6 +14,8 @@ const Dim *window_direct(DimCtx *c, const Target *t, const WindowDims *w, const 
                          const Dim *m);
 
 /* Bytes of scratch of a convolution over blocked channels, whose sizes are known but for the batch. */
-const Dim *window_blocked_scratch(DimCtx *c, const Target *t, const WindowDims *w, const Dim *channels, const Dim *m, bool plain);
+const Dim *window_blocked_scratch(DimCtx *c, const Target *t, const cn_window *w, bool plain);
+/* Such a convolution in runtime-lite's terms, of one image. False where a size is not known. */
+bool window_blocked(DimCtx *c, const WindowDims *w, const Dim *channels, const Dim *m, cn_window *ret);
 
 #endif

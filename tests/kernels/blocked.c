@@ -27,7 +27,6 @@ static float *as_blocked(Case *c, const float *plain, size_t images, size_t chan
 }
 
 /* x -> 2 x + matrix + pixel, as conv.c's, whose matrix is the image, or of a depthwise convolution the channel. */
-typedef struct TileContext { size_t lanes, channels; } TileContext;
 static void blocked_tile(void *ctx, float *tile, size_t ld, size_t index, size_t m0, size_t m, size_t n0, size_t n) {
   const TileContext *t = ctx;
   for (size_t i = 0; i < m; i++) {
@@ -48,6 +47,36 @@ static cn_epilogue_f32 blocked_epilogue(Case *c, const cn_conv_f32_args *a, floa
   return ep;
 }
 
+/* [images][m][area] in whole groups of blocks: the rows behind m have zero weights. */
+static float *in_room(Case *c, const float *plain, size_t images, size_t m, size_t room, size_t area) {
+  float *blocked = guarded(c, images * room * area);
+  memset(blocked, 0, images * room * area * sizeof *blocked);
+  for (size_t i = 0; i < images; i++) reorder(c, (float *)(uintptr_t)plain + i * m * area, blocked + i * room * area, 1, m, area, 0);
+  return blocked;
+}
+
+BlockedOperands blocked_operands(Case *c, const cn_conv_f32_args *a, size_t room, int plain, TileContext *t) {
+  const cn_window *w = &a->window;
+  const size_t area = cn_volume(w->out);
+  BlockedOperands x = {.in = plain ? a->in : as_blocked(c, a->in, w->images, w->c, cn_volume(w->in)), .ep = a->ep};
+  *t = (TileContext){c->set->lanes, 0};
+  x.out = in_room(c, a->out, w->images, w->m, room, area);
+  if (a->ep.bias) {
+    float *bias = guarded(c, room);
+    memset(bias, 0, room * sizeof *bias);
+    memcpy(bias, a->ep.bias, w->m * sizeof *bias);
+    x.ep.bias = bias;
+  }
+  if (a->ep.residual) x.ep.residual = a->ep.residual == a->out ? x.out : in_room(c, a->ep.residual, w->images, w->m, room, area);
+  if (a->ep.tile) x.ep.tile = blocked_tile, x.ep.ctx = t;
+  return x;
+}
+
+void blocked_result(Case *c, const cn_conv_f32_args *a, size_t room, float *out) {
+  const size_t area = cn_volume(a->window.out), m = a->window.m;
+  for (size_t i = 0; i < a->window.images; i++) reorder(c, a->out + i * m * area, out + i * room * area, 1, m, area, 1);
+}
+
 /* What a run derives from the case alone: whole groups of n blocks, and whether the input stays plain. */
 typedef struct BlockedCase { size_t n, blocks; int plain; } BlockedCase;
 static BlockedCase blocked_case(const Case *c, const cn_window *w, size_t n) {
@@ -62,34 +91,14 @@ static void run_share(Case *c, const cn_blocked_conv_f32_args *b, float *scratch
 
 static void run_blocked(Case *c, const cn_conv_f32_args *a, float *scratch, size_t t0, size_t t1, size_t n) {
   const BlockedCase k = blocked_case(c, &a->window, n);
-  const size_t lanes = c->set->lanes, area = cn_volume(a->window.out), m = a->window.m, room = k.blocks * lanes;
-  TileContext t = {lanes, 0};
+  const size_t lanes = c->set->lanes, room = k.blocks * lanes;
+  TileContext t;
   cn_blocked_conv_f32_args b = {.window = a->window, .plain = k.plain, .weights = a->weights};
-  /* whole groups of blocks: the rows behind m have zero weights */
-  float *out = guarded(c, a->window.images * room * area);
-  memset(out, 0, a->window.images * room * area * sizeof *out);
-  for (size_t i = 0; i < a->window.images; i++) reorder(c, a->out + i * m * area, out + i * room * area, 1, m, area, 0);
+  const BlockedOperands x = blocked_operands(c, a, room, k.plain, &t);
   b.window.m = room;
-  b.in = k.plain ? a->in : as_blocked(c, a->in, a->window.images, a->window.c, cn_volume(a->window.in));
-  b.out = out;
-  b.ep = a->ep;
-  if (a->ep.bias) {
-    float *bias = guarded(c, room);
-    memset(bias, 0, room * sizeof *bias);
-    memcpy(bias, a->ep.bias, m * sizeof *bias);
-    b.ep.bias = bias;
-  }
-  if (a->ep.residual) {
-    float *residual = out;
-    if (a->ep.residual != a->out) {
-      residual = guarded(c, a->window.images * room * area);
-      memset(residual, 0, a->window.images * room * area * sizeof *out);
-      for (size_t i = 0; i < a->window.images; i++)
-        reorder(c, (float *)(uintptr_t)a->ep.residual + i * m * area, residual + i * room * area, 1, m, area, 0);
-    }
-    b.ep.residual = residual;
-  }
-  if (a->ep.tile) b.ep.tile = blocked_tile, b.ep.ctx = &t;
+  b.in = x.in;
+  b.out = x.out;
+  b.ep = x.ep;
   b.blocks = k.blocks;
   const size_t all = c->set->blocked_tasks(&b, n);
   b.blocks = n; /* the first group by itself, then the others */
@@ -98,7 +107,7 @@ static void run_blocked(Case *c, const cn_conv_f32_args *a, float *scratch, size
   b.blocks = k.blocks - n;
   b.weights += n * lanes * a->window.c * cn_volume(a->window.kernel);
   if (b.blocks) run_share(c, &b, scratch, t0, t1, all, n);
-  for (size_t i = 0; i < a->window.images; i++) reorder(c, a->out + i * m * area, out + i * room * area, 1, m, area, 1);
+  blocked_result(c, a, room, x.out);
 }
 
 #define BLOCKED_RUNNER(n) \

@@ -17,12 +17,14 @@
 #include "kernels/gemm_s16.h"
 #include "kernels/pool_f32.h"
 #include "kernels/rows_f32.h"
+#include "kernels/winograd_f32.h"
 #include "peak_f32.h"
 
 typedef void DepthwiseRun(const cn_depthwise_f32_args *a, float *scratch, size_t t0, size_t t1);
 typedef void PoolRun(const cn_pool_f32_args *a, float *scratch, size_t t0, size_t t1);
 
 typedef void BlockedRun(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1);
+typedef void WinogradRun(const cn_winograd_f32_args *a, float *scratch, size_t t0, size_t t1);
 typedef void BlockedDepthwiseRun(const cn_blocked_depthwise_f32_args *a, size_t t0, size_t t1);
 
 /* A target's kernels, as tests/kernels/set.c exports them. */
@@ -45,6 +47,8 @@ typedef struct KernelSet {
   PoolRun *pool_f32, *pool_f32_2x2s2, *pool_f32_3x3s2;
   size_t (*blocked_tasks)(const cn_blocked_conv_f32_args *a, size_t n);
   BlockedRun *blocked_conv_f32[5]; /* by the blocks that they take at a time */
+  WinogradRun *winograd_f32_2x2, *winograd_f32_4x4;
+  size_t winograd_blocks;
   BlockedDepthwiseRun *blocked_depthwise_f32, *blocked_depthwise_f32_3x3s1, *blocked_depthwise_f32_3x3s2, *blocked_depthwise_f32_5x5s1,
       *blocked_depthwise_f32_5x5s2;
   void (*blocked_pool_f32)(const cn_blocked_pool_f32_args *a, size_t t0, size_t t1);
@@ -100,6 +104,22 @@ cn_window pick_square(Case *c, size_t kernel, size_t stride);
 float *conv_operands(Case *c, cn_conv_f32_args *a);
 typedef void ConvRunner(Case *c, const cn_conv_f32_args *a, float *scratch, size_t t0, size_t t1);
 void conv_both_ways(Case *c, ConvRunner *run, const cn_conv_f32_args *a, const float *weights, float *scratch, size_t tasks);
+/* The same, judged by what the caller says of a result; `before`: out as it was. */
+typedef void ConvCompare(Case *c, const cn_conv_f32_args *a, const float *weights, const float *before);
+void conv_ways(Case *c, ConvRunner *run, ConvCompare *judge, const cn_conv_f32_args *a, const float *weights, float *scratch, size_t tasks);
+/* The value at pixel p of row (image, channel), and the sum of the sizes of its terms. */
+double conv_expected(const cn_conv_f32_args *a, const float *weights, const float *before, size_t row, size_t p, double *ret_size);
+
+/* tests/kernels/blocked.c: a convolution's operands as kernels over blocked channels take them, out too, in `channels` rounded up by the caller; and
+ * its result back in its place. */
+typedef struct BlockedOperands {
+  const float *in;
+  float *out;
+  cn_epilogue_f32 ep;
+} BlockedOperands;
+typedef struct TileContext { size_t lanes, channels; } TileContext;
+BlockedOperands blocked_operands(Case *c, const cn_conv_f32_args *a, size_t room, int plain, TileContext *t);
+void blocked_result(Case *c, const cn_conv_f32_args *a, size_t room, float *out);
 
 /* tests/kernels/pool.c: the value of one place of a channel. */
 double pool_reference(const cn_pool_f32_args *a, size_t channel, const size_t o[3]);

@@ -35,18 +35,26 @@ static double reference(const cn_conv_f32_args *a, const float *w, size_t image,
   return sum;
 }
 
+double conv_expected(const cn_conv_f32_args *a, const float *w, const float *before, size_t row, size_t p, double *ret_size) {
+  const cn_window *s = &a->window;
+  const size_t o[3] = {p / s->out[2] / s->out[1], p / s->out[2] % s->out[1], p % s->out[2]};
+  const size_t oc = row % (s->groups * s->m), at = row * cn_volume(s->out) + p;
+  double want = reference(a, w, row / (s->groups * s->m), oc, o, ret_size);
+  if (a->ep.flags & CN_EP_ROW_BIAS) want += (double)a->ep.bias[oc];
+  if (a->ep.flags & CN_EP_RESIDUAL) want += (double)(a->ep.residual == a->out ? before : a->ep.residual)[at];
+  if (a->ep.flags & CN_EP_CLAMP) want = want < 0 ? 0 : want > 2 ? 2 : want;
+  if (a->ep.tile) want = want * 2 + (double)(row / s->m) + (double)p;
+  return want;
+}
+
 static void compare(Case *c, const cn_conv_f32_args *a, const float *w, const float *before) {
   const cn_window *s = &a->window;
   const size_t pixels = cn_volume(s->out);
   for (size_t row = 0; row < s->images * s->groups * s->m; row++) {
     for (size_t p = 0; p < pixels; p++) {
-      const size_t o[3] = {p / s->out[2] / s->out[1], p / s->out[2] % s->out[1], p % s->out[2]};
-      const size_t oc = row % (s->groups * s->m), at = row * pixels + p;
-      double size, want = reference(a, w, row / (s->groups * s->m), oc, o, &size);
-      if (a->ep.flags & CN_EP_ROW_BIAS) want += (double)a->ep.bias[oc];
-      if (a->ep.flags & CN_EP_RESIDUAL) want += (double)(a->ep.residual == a->out ? before : a->ep.residual)[at];
-      if (a->ep.flags & CN_EP_CLAMP) want = want < 0 ? 0 : want > 2 ? 2 : want;
-      if (a->ep.tile) want = want * 2 + (double)(row / s->m) + (double)p;
+      const size_t at = row * pixels + p;
+      double size;
+      const double want = conv_expected(a, w, before, row, p, &size);
       const double bound = (double)(s->c * cn_volume(s->kernel) + 4) * 0x1p-22 * (size + 4.0 + want * 0.5);
       if (!close_enough(a->out[at], want, fabs(bound)))
         fail(c, "%s row %zu pixel %zu is %g, not %g", c->kernel, row, p, (double)a->out[at], want);
@@ -123,14 +131,18 @@ float *conv_operands(Case *c, cn_conv_f32_args *a) {
   return weights;
 }
 
-/* In one piece against the reference, then in two pieces against that, bit for bit. */
 void conv_both_ways(Case *c, ConvRunner *run, const cn_conv_f32_args *a, const float *weights, float *scratch, size_t tasks) {
+  conv_ways(c, run, compare, a, weights, scratch, tasks);
+}
+
+/* In one piece against the reference, then in two pieces against that, bit for bit. */
+void conv_ways(Case *c, ConvRunner *run, ConvCompare *judge, const cn_conv_f32_args *a, const float *weights, float *scratch, size_t tasks) {
   const cn_window *w = &a->window;
   const size_t outs = w->images * w->groups * w->m * cn_volume(w->out), cut = pick(c, (uint32_t)tasks + 1);
   float *before = guarded(c, outs), *again = guarded(c, outs);
   memcpy(before, a->out, outs * sizeof(float));
   run(c, a, scratch, 0, tasks);
-  compare(c, a, weights, before);
+  judge(c, a, weights, before);
   memcpy(again, a->out, outs * sizeof(float));
   memcpy(a->out, before, outs * sizeof(float));
   run(c, a, scratch, cut, tasks);

@@ -1,0 +1,21 @@
+/* Winograd's minimal filtering for convolutions over blocked channels: where it is worth it and its error is small, and its weights. */
+#ifndef CASTNET_WINOGRAD_H
+#define CASTNET_WINOGRAD_H
+
+#include "base/target.h"
+#include "lower/program.h"
+
+#include "kernels/window.h"
+
+/* w: the convolution, w->m its output channels in whole blocks; weights [m][c][3][3]; room: bytes that a call's scratch may take. */
+Winograd winograd_choose(const Target *t, const cn_window *w, const float *weights, size_t m, int64_t room);
+
+/* The error of a convolution by tiles of `side`, RMS over inputs of one size without a pattern, as a multiple of the direct one's
+ * (docs/NUMERICS.md), squared. */
+double winograd_error_squared(size_t side, const float *weights, size_t m, size_t c);
+#define WINOGRAD_UNBOUNDED 1e30
+
+/* Weights [m][c][3][3], transformed in double and rounded once: [places][groups][c][blocks of the group][lanes], zeros behind m. */
+float *winograd_pack(Arena *a, const Winograd *v, const float *weights, size_t m, size_t c, size_t lanes);
+
+#endif
