@@ -89,6 +89,10 @@ def level_models(isa, names):
     return f"{{python}} tests/models/run.py --castnet {{plain}} --target x86-64 --isa {isa} " + " ".join(f"--filter {name}" for name in names)
 
 
+def variant(name):
+    return f"{{python}} tests/conformance/run.py --castnet {{plain}} --cases {{{name}}} {VARIANTS[name][1]}"
+
+
 def hostile(binary, *options):
     return " ".join([f"{{python}} tests/hostile/run.py --castnet {{{binary}}} --corpus {{corpus}}", *options])
 
@@ -96,9 +100,13 @@ def hostile(binary, *options):
 CUDA_MODELS = ("{python} tests/models/run.py --castnet {plain} --target cuda --cc tests/cuda/emulated_nvcc --run-timeout 600 "
                "--must-pass tests/cuda/must_pass.txt")
 CUDA_CASES = "{python} tests/conformance/run.py --castnet {plain} --cases {cases} --target cuda --partial --cc tests/cuda/emulated_nvcc"
-OPEN_SIZES = ("{python} tests/conformance/run.py --castnet {plain} --cases {open_sizes} "
-              "--expected tests/conformance/open_expected.txt")
-WRONG_OUTPUTS = "{python} tests/conformance/run.py --castnet {plain} --cases {wrong_outputs} --check=--ignore-output-shapes"
+VARIANTS = {  # of the suite's cases: how many of them in the quick form (every N-th), and options
+    "open": (12, "--expected tests/conformance/open_expected.txt"),
+    "wrong_outputs": (30, "--check=--ignore-output-shapes"),
+    "constants": (20, ""),
+    "first_constant": (20, ""),
+    "rest_constant": (20, ""),
+}
 CONTROL = "{python} tests/conformance/run.py --cases {control} --expected tests/control/expected_failures.txt"
 MUTANTS = "{python} tests/conformance/run.py --castnet {plain} --expected tests/control/expected_failures.txt"
 MODELS = "{python} tests/models/run.py --castnet {plain}"
@@ -139,8 +147,8 @@ STAGES = [
            "{python} tests/conformance/properties.py --castnet {plain} --cases {cases}"],
           ["{python} tests/conformance/properties.py --castnet {plain} --cases {cases}"] + [conformance(cc, target)
            for cc in ("gcc", "clang") for target in ("c99", "x86-64-v3")] + [conformance("gcc", "x86-64-v3") + " --check=--no-fuse"]),
-    Stage("open", "the suite with every size of every input left open; with outputs declared wrongly",
-          [f"{OPEN_SIZES} --every 8", f"{WRONG_OUTPUTS} --every 20"], [OPEN_SIZES, WRONG_OUTPUTS]),
+    Stage("variants", "the suite with every size of every input left open, with outputs declared wrongly, with inputs as constants",
+          [f"{variant(name)} --every {every}" for name, (every, _) in VARIANTS.items()], [variant(name) for name in VARIANTS]),
     Stage("strings", "strings, labels, maps through generated code, against Python's",
           ["{python} tests/strings/run.py --castnet {plain} --sanitize"]),
     Stage("control", "loops and branches in forms that the suite lacks, and mutants of those that it has; all calls of one compiled model each",
@@ -247,10 +255,8 @@ class Workshop:
             return self.data("cases", "tests/conformance/make_cases.py")
         if name == "control":
             return self.data("control", "tests/control/make_control_cases.py")
-        if name == "open_sizes":
-            return self.data("open_sizes", "tests/conformance/open_sizes.py", "--cases", self.value("cases"))
-        if name == "wrong_outputs":
-            return self.data("wrong_outputs", "tests/conformance/open_sizes.py", "--wrong-outputs", "--cases", self.value("cases"))
+        if name in VARIANTS:
+            return self.data(name, "tests/conformance/make_variants.py", "--form", name, "--cases", self.value("cases"))
         if name == "versions":
             return self.data("versions", "tests/versions/make_version_cases.py", "--cases", self.value("cases"))
         if name == "estimators":

@@ -135,7 +135,8 @@ Value *build_reshape(Builder *b, Value *x, uint32_t rank, const Dim *const *dims
                 build_shape_text(b, x), build_dims_text(b, dims, rank));
     return NULL;
   }
-  if (x->data) return reshape_const(b, x, t);
+  int64_t all;
+  if (x->data && dim_is_const(m, &all)) return reshape_const(b, x, t);
   size_t count, known_n;
   const Dim *const *known = build_content(b, x, &known_n);
   if (known && build_small_count(rank, dims, CONTENT_MAX, &count) && count == known_n)

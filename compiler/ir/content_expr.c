@@ -294,7 +294,7 @@ static Value *known_result(Builder *b, Type t, const Known *v, size_t n, Value *
     uint64_t held;
     if (!known_to_bits(v[k], t.dtype, &held)) return NULL;
     Cell cell = cell_of(dtype_rows[c].bits, held), narrow = cell;
-    if (c != t.dtype) cast_eval_strip(c, t.dtype, true, &cell, &narrow, 1);
+    if (c != t.dtype) cast_eval_strip(c, t.dtype, false, &cell, &narrow, 1); /* a value of that type already, infinity too */
     const uint64_t bits = cell_bits(r->bits, narrow);
     for (size_t i = 0; i < size; i++) bytes[k * size + i] = (unsigned char)(bits >> 8 * i);
   }
