@@ -19,9 +19,15 @@ static Held find_held(const EmitCtx *c) {
   return program_held(c->arena, p, at_end);
 }
 
+/* A size that is decided only later, as that of what a loop stacks, is the most that it may be. */
+static const Dim *elements(const EmitCtx *c, const Buffer *b, size_t point) {
+  return program_level(c->frame->decided, b->n) >= (int64_t)point ? dim_upper(c->program->dims, b->n) : b->n;
+}
+
 /* `{o1, (n * 4)}` */
-static void print_held(EmitCtx *c, StrBuf *b, uint32_t buffer) {
+static void print_held(EmitCtx *c, StrBuf *b, uint32_t buffer, size_t point) {
   const Buffer *buf = &c->program->buffers.data[buffer];
+  const Dim *n = elements(c, buf, point);
   const EmitBuffer *place = &c->buffers[emit_storage(c->program, buffer)];
   const unsigned bits = dtype_rows[buf->dtype].bits;
   DimCtx *dims = c->program->dims;
@@ -29,7 +35,7 @@ static void print_held(EmitCtx *c, StrBuf *b, uint32_t buffer) {
   if (place->local.len) sb_str(b, place->local);
   else emit_dim(c, b, place->offset);
   sb_puts(b, ", ");
-  emit_dim(c, b, bits < 8 ? dim_ceildiv(dims, buf->n, dim_const(dims, 8 / bits)) : dim_mulc(dims, buf->n, bits / 8));
+  emit_dim(c, b, bits < 8 ? dim_ceildiv(dims, n, dim_const(dims, 8 / bits)) : dim_mulc(dims, n, bits / 8));
   sb_putc(b, '}');
 }
 
@@ -39,7 +45,7 @@ void emit_poison(EmitCtx *c, const Held *held, size_t point) {
   for (uint32_t i = 0; i < c->program->buffers.n; i++) {
     if (!held_has(held, point, i) || !in_workspace(c, i)) continue;
     if (n++) sb_puts(&list, ", ");
-    print_held(c, &list, i);
+    print_held(c, &list, i, point);
   }
   const char *size = c->program->makes_strings ? "text.size - text.used" : "ws_size";
   if (n == 0) {

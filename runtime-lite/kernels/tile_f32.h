@@ -134,10 +134,11 @@ CN_KERNEL void cn_edge_rows_f32(const float *a, size_t a_rs, size_t a_ks, const 
   }
 }
 
-/* tile[m][NR] = A [m][k] B [k][n], m <= MR, n <= NR, of a packed B; half the vectors where they suffice. */
+/* tile[m][NR] = A [m][k] B [k][n], m <= MR, n <= NR, of a packed B; half the vectors where they suffice, if there are any: of two rows by
+ * two columns of numbers gcc 12 -O3 makes vectors that read beyond A. */
 CN_DRIVER void cn_edge_tile_f32(const float *a, size_t a_rs, size_t a_ks, const float *b, size_t b_ks, size_t k, size_t m, size_t n,
                                 float *tile) {
-  if (n > CN_GEMM_F32_NR / 2) cn_edge_rows_f32(a, a_rs, a_ks, b, b_ks, k, m, CN_GEMM_F32_NV, tile);
+  if (CN_VF32_LANES == 1 || n > CN_GEMM_F32_NR / 2) cn_edge_rows_f32(a, a_rs, a_ks, b, b_ks, k, m, CN_GEMM_F32_NV, tile);
   else cn_edge_rows_f32(a, a_rs, a_ks, b, b_ks, k, m, (CN_GEMM_F32_NV + 1) / 2, tile);
 }
 

@@ -4,7 +4,9 @@
 
 #include "check.h"
 #include "cpu.h"
+#ifndef KERNEL_SETS
 #include "kernel_sets.h"
+#endif
 
 #include <math.h>
 #include <signal.h>
