@@ -131,28 +131,41 @@ static bool share_symbols(const Dim *x, const Dim *y) {
 
 static bool may_be_one(const Dim *d) { return d->lo <= 1 && d->hi >= 1; }
 
-/* Whether run time must tell if d, unlike the result's size, is 1. Sizes made of the same symbols are taken as equal
- * (and checked), since that is what the model's author meant: floor(2n / 2) against n. */
-static bool broadcasts_at_run_time(Builder *b, const Dim *d, const Dim *out) {
-  return d->kind != DIM_CONST && may_be_one(d) && dim_eq(b->ir->dims, d, out) != 1 &&
-         (out->kind == DIM_MAX || !share_symbols(d, out));
+/* Whether `out` is a joint_size of which d is a part. */
+static bool joins(const Dim *out, const Dim *d) {
+  if (out == d) return true;
+  if (out->kind == DIM_MIN && out->pair.a->kind == DIM_MAX) out = out->pair.a;
+  else if (out->kind == DIM_MIN && out->pair.b->kind == DIM_MAX) out = out->pair.b;
+  return out->kind == DIM_MAX && (joins(out->pair.a, d) || joins(out->pair.b, d));
 }
 
-/* max(.., d, ..): an axis that d was broadcast to before. */
-static bool is_max_of(const Dim *max, const Dim *d) {
-  if (max->kind != DIM_MAX) return false;
-  return max->pair.a == d || max->pair.b == d || is_max_of(max->pair.a, d) || is_max_of(max->pair.b, d);
+/* Sizes of inputs are taken as equal (and checked) where that is what the model's author meant: those made of the same symbols, floor(2n / 2)
+ * against n, or one that is never 1, past + now, against another. Nothing is known of those that data decide. */
+static bool meant_equal(const Dim *x, const Dim *y) {
+  return !dim_has_data(x) && !dim_has_data(y) && !joins(x, y) && !joins(y, x) && (share_symbols(x, y) || (may_be_one(x) != may_be_one(y) && x->kind != DIM_CONST && y->kind != DIM_CONST));
+}
+
+/* Whether run time must tell if d, unlike the result's size, is 1. */
+static bool broadcasts_at_run_time(Builder *b, const Dim *d, const Dim *out) {
+  return d->kind != DIM_CONST && may_be_one(d) && dim_eq(b->ir->dims, d, out) != 1 && !meant_equal(d, out);
+}
+
+/* The size of two of which either may be 1: the larger one, but 0 where one is 0. */
+static const Dim *joint_size(DimCtx *c, const Dim *x, const Dim *y) {
+  const Dim *most = dim_max(c, x, y);
+  if (dim_is_bad(most) || (x->lo > 0 && y->lo > 0) || most->hi > INT32_MAX) return most;
+  return dim_min(c, most, dim_mulc(c, dim_min(c, x, y), most->hi));
 }
 
 const Dim *build_broadcast_dim(Builder *b, const Dim *x, const Dim *y) {
   if (x == y || dim_is(y, 1)) return x;
   if (dim_is(x, 1) || dim_is_bad(y)) return y;
-  if (dim_is_bad(x) || (is_max_of(x, y) && may_be_one(y))) return x;
-  if (is_max_of(y, x) && may_be_one(x)) return y;
-  if (dim_eq(b->ir->dims, x, y) == 0 && !may_be_one(x) && !may_be_one(y)) return NULL;
-  if (x->kind != DIM_CONST && y->kind != DIM_CONST && may_be_one(x) && may_be_one(y) && !share_symbols(x, y))
-    return dim_max(b->ir->dims, x, y);
-  return dim_complexity(y) < dim_complexity(x) ? y : x;
+  if (dim_is_bad(x)) return x;
+  const bool x_one = may_be_one(x), y_one = may_be_one(y);
+  if (!x_one && !y_one && dim_eq(b->ir->dims, x, y) == 0) return NULL;
+  if ((!x_one && !y_one) || dim_eq(b->ir->dims, x, y) == 1 || meant_equal(x, y)) return dim_complexity(y) < dim_complexity(x) ? y : x;
+  if (!x_one || joins(x, y)) return x;
+  return !y_one || joins(y, x) ? y : joint_size(b->ir->dims, x, y);
 }
 
 bool build_broadcast_coef(Builder *b, const Dim *d, const Dim *out, const Dim **ret) {
