@@ -15,6 +15,14 @@ typedef struct Carried { /* a size of a state that iterations change */
   CarriedDim dim;
 } Carried;
 
+typedef VEC(Carried) CarriedList;
+
+typedef struct Peeled { /* an iteration that was made ahead of the loop */
+  const struct Peeled *before;
+  Value **elements; /* [n] for the stacked outputs */
+  size_t n;
+} Peeled;
+
 typedef struct Loop Loop;
 struct Loop {
   OpContext *c;
@@ -31,10 +39,25 @@ struct Loop {
   const Dim *iteration;
   size_t first_symbol; /* those from here on belong to the body */
   Type *types;         /* [n_states] in the body */
-  VEC(Carried) carried;
+  CarriedList carried;
+  bool ranks_change;   /* why there is no body */
+  const Peeled *peeled; /* the last one */
+  uint32_t n_peeled;
 };
 
 /* The states as the loop leaves them, then the stacked outputs. NULL after a diagnostic. */
 Value **loop_make(Loop *l, size_t *ret_n);
+/* The same for a loop whose states may change their rank; NULL also with the importer's split set, where data decide whether they do. */
+Value **loop_run(Loop *l, size_t *ret_n);
+/* A split loop's results behind one more iteration (which 0) or none, in the graph that is being imported. */
+Value **loop_branch(OpContext *c, const Loop *l, int which, size_t *ret_n);
+/* The body, as an ONNX graph. */
+Graph *loop_import_body(Loop *l);
+/* x at one place of an axis, which it loses. */
+Value *loop_place(Builder *b, Value *x, uint32_t axis, const Dim *place);
+
+Value *control_scalar(Builder *b, Value *v);
+/* 1, 0, or -1 where only data tells. */
+int control_truth(Builder *b, Value *v);
 
 #endif

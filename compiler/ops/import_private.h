@@ -41,7 +41,7 @@ typedef struct NodeList {
   size_t n;
   const Str *seen;
   size_t n_seen;
-  const OnnxNode *inlined; /* the If that they are the only branch of, made part of the graph around; else NULL */
+  const OnnxNode *inlined; /* the If that they are a branch of; else NULL */
 } NodeList;
 
 /* What is left to do of a list of nodes behind one of them. */
@@ -52,11 +52,13 @@ typedef struct Rest {
   Scope *scope;
 } Rest;
 
-/* An If whose results have other ranks in one branch than in the other: what follows is imported behind each branch. */
+/* An If whose results have other ranks in one branch than in the other, or a Loop that may end before a state changes its rank: what follows is imported
+ * behind each branch. */
 typedef struct Split {
   const OnnxNode *node; /* NULL: none was met */
   Value *cond;
-  const OnnxGraph *branches[2];
+  const OnnxGraph *branches[2]; /* of an If */
+  struct Loop *loop;            /* once more, or not; NULL for an If */
   VEC(Rest) rests;      /* innermost first: of the list that it lies in, of the lists around that this one was inlined in */
 } Split;
 
@@ -79,7 +81,8 @@ typedef struct Importer {
   size_t work, budget; /* nodes and operands imported so far, functions inlined; the most of them */
   unsigned depth;      /* of graphs in graphs */
   Split split;
-  const OnnxNode *inlining; /* the next body is the only branch of this If */
+  const OnnxNode *inlining; /* the next body is a branch of this If */
+  Map carried;         /* what loops were found to carry: import_loop.c */
   bool gave_up;        /* a budget is exhausted: stop */
   VEC(const Dim *) not_one; /* sizes that a Squeeze without axes took not to be 1 */
 } Importer;

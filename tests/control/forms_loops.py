@@ -394,3 +394,72 @@ f (string[n] x, int64 times) => (string[k] y, string[m, n] all) {
   }>
 }""", *[{"x": np.array(v, object), "times": s64(n)} for v, n in ((["a", "bc"], 2), (["", "grün", "x" * 50], 0))],
       expect=lambda x, times: [np.concatenate([x] * (times + 1)), np.tile(x, (times, 1)) if times else np.empty((0, len(x)), object)])
+
+# ---- states that change their rank ----
+graph("state_of_rank_zero_becomes_a_vector", """
+f (float x, float[3] v, int64 times) => (float[k] y) {
+  r = Loop (times, , x) <body = step (int64 i, bool more, float s) => (bool again, float[3] t) {
+    again = Identity (more)
+    t = Add (s, v)
+  }>
+  flat = Constant <value = int64[1] {-1}> ()
+  y = Reshape (r, flat)
+}""", *[{"x": f32(2), "v": f32(1, 2, 3), "times": s64(n)} for n in (0, 1, 3)], expect=lambda x, v, times: [np.reshape(x + v * f32(times) if times else x, -1)])
+
+graph("state_of_rank_zero_becomes_a_vector_constant_count", """
+f (float x, float[3] v) => (float[3] y) {
+  times = Constant <value = int64 {3}> ()
+  y = Loop (times, , x) <body = step (int64 i, bool more, float s) => (bool again, float[3] t) {
+    again = Identity (more)
+    t = Add (s, v)
+  }>
+}""", {"x": f32(2), "v": f32(1, 2, 3)})
+
+graph("state_of_rank_one_becomes_a_matrix", """
+f (float[n] x, float[m, 1] v, int64 times) => (float[a, b] y) {
+  one = Constant <value = int64 {1}> ()
+  all = Add (times, one)
+  y = Loop (all, , x) <body = step (int64 i, bool more, float[p] s) => (bool again, float[q, r] t) {
+    again = Identity (more)
+    t = Sub (s, v)
+  }>
+}""", *[{"x": random(n, n), "v": random(m, m, 1), "times": s64(t)} for n, m, t in ((3, 2, 2), (1, 1, 0))])
+
+graph("if_in_if_of_different_ranks", """
+f (float[2, 3] x, bool a, bool b) => (float y) {
+  r = If (a) <
+    then_branch = yes () => (float[k] p) {
+      p = If (b) <
+        then_branch = yy () => (float[2] p1) { p1 = ReduceSum <keepdims = 0> (x, one) },
+        else_branch = yn () => (float p2) { p2 = ReduceMax <keepdims = 0> (x) }
+      >
+    },
+    else_branch = no () => (float[2, 3] q) { q = Neg (x) }
+  >
+  y = ReduceSum <keepdims = 0> (r)
+}""".replace("r = If", "one = Constant <value = int64[1] {1}> ()\n  r = If"), *[{"x": random(1, 2, 3), "a": flag(a), "b": flag(b)} for a in (True, False) for b in (True, False)])
+
+graph("rank_that_grows_with_every_iteration", """
+f (float[2] x) => (float[2, 1, 1, 1] y, float[3] sums) {
+  times = Constant <value = int64 {3}> ()
+  axis = Constant <value = int64[1] {-1}> ()
+  y, sums = Loop (times, , x) <body = step (int64 i, bool more, float[p] s) => (bool again, float[q, 1] t, float e) {
+    again = Identity (more)
+    f = Cast <to = 1> (i)
+    u = Add (s, f)
+    t = Unsqueeze (u, axis)
+    e = ReduceSum <keepdims = 0> (t)
+  }>
+}""", {"x": f32(2, 1)}, expect=lambda x: [np.reshape(x + 3, (2, 1, 1, 1)), f32([x.sum(), x.sum() + 2, x.sum() + 6])])
+
+graph("rank_changes_while_data_go_on", """
+f (float x, float[3] v, float limit, int64 times) => (float total, float[k] seen) {
+  r, seen = Loop (times, , x) <body = step (int64 i, bool more, float s) => (bool again, float[3] t, float e) {
+    t = Add (s, v)
+    e = ReduceMax <keepdims = 0> (t)
+    again = Less (e, limit)
+  }>
+  total = ReduceSum <keepdims = 0> (r)
+}""", *[{"x": f32(2), "v": f32(1, 2, 3), "limit": f32(m), "times": s64(n)} for m, n in ((0, 4), (9, 4), (100, 3), (9, 0))],
+      expect=lambda x, v, limit, times: (lambda k: [np.sum(x + v * k if k else x, dtype=np.float32), (x + 3 * np.arange(1, k + 1)).astype(np.float32)])(
+          next((k for k in range(1, times + 1) if x + 3 * k >= limit), times)))
