@@ -22,9 +22,10 @@ from onnx import TensorProto, helper, numpy_helper
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "conformance"), str(HERE.parent / "versions")]
 import make_cases as suite  # noqa: E402
-import make_control_cases as control  # noqa: E402
+import forms_first  # noqa: E402, F401
 import mutations  # noqa: E402
 import oracles  # noqa: E402
+from case_list import GRAPHS  # noqa: E402
 from mutations import Mutant, Unfit  # noqa: E402
 
 CONTROL = {"If", "Loop", "Scan"}
@@ -80,9 +81,9 @@ def parents(cases):
             model = onnx.load(folder / "model.onnx")
             feeds = {info.name: read_value(folder / "test_data_set_0" / f"input_{i}.pb", info) for i, info in enumerate(model.graph.input)}
             found.append((row["name"], raised(model), feeds))
-    for name, (text, calls) in control.GRAPHS.items():
-        model = onnx.parser.parse_model(control.HEAD + text.strip())
-        found.append((name, model, {i.name: calls[0][i.name] for i in model.graph.input}))
+    for name, case in GRAPHS.items():
+        model = onnx.parser.parse_model(case.text)
+        found.append((name, model, {i.name: case.calls[0][i.name] for i in model.graph.input}))
     return found
 
 
