@@ -24,6 +24,7 @@
 #include "scalar_arc.h"
 #include "scalar_trig.h"
 #include "scalar_single.h"
+#include "scalar_complex.h"
 #include "scalar_string.h"
 #include "scalar_pow.h"
 

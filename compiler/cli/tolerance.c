@@ -109,9 +109,10 @@ bool tolerances_from_options(Cli *c, Tolerances *ret) {
 }
 
 bool tolerances_from_row(Cli *c, const json_t *row, Tolerances *ret) {
+  json_t *outputs = json_object_get(row, "outputs");
   *ret = (Tolerances){0};
   bool ok = read_number(json_object_get(row, "atol"), usual.atol, &ret->others.atol) &&
             read_number(json_object_get(row, "rtol"), usual.rtol, &ret->others.rtol) &&
-            read_names(c, json_object_get(row, "random"), ret);
-  return ok || usage_error(c, "--batch: atol and rtol must be numbers, random a list of names");
+            read_names(c, json_object_get(row, "random"), ret) && (!outputs || read_outputs(c, outputs, ret));
+  return ok || usage_error(c, "--batch: atol and rtol must be numbers, random a list of names, outputs their atol and rtol by name");
 }

@@ -14,6 +14,8 @@
 #define CTYPE_u64 uint64_t
 #define CTYPE_b1 uint8_t
 #define CTYPE_str castnet_string
+#define CTYPE_c64 castnet_c64
+#define CTYPE_c128 castnet_c128
 
 #define RESULT_SAME(t) CTYPE_##t
 #define RESULT_B1(t) uint8_t
@@ -30,7 +32,9 @@
 #define EACH_FI(X, name, result) EACH_F(X, name, result) EACH_I(X, name, result)
 #define EACH_IB(X, name, result) EACH_I(X, name, result) EACH_B(X, name, result)
 #define EACH_FIB(X, name, result) EACH_FI(X, name, result) EACH_B(X, name, result)
-#define EACH_FIBX(X, name, result) EACH_FIB(X, name, result) X(name, result, str)
+#define EACH_C(X, name, result) X(name, result, c64) X(name, result, c128)
+#define EACH_FIC(X, name, result) EACH_FI(X, name, result) EACH_C(X, name, result)
+#define EACH_FIBXC(X, name, result) EACH_FIB(X, name, result) X(name, result, str) EACH_C(X, name, result)
 
 /* ---- one loop a function and type ---- */
 #define STRIP_1(name, result, t) \

@@ -48,6 +48,7 @@ bool build_broadcast(Builder *b, Value **v, size_t n, uint32_t *ret_rank, const 
 /* ---- constants ---- */
 Value *build_scalar_f(Builder *b, DType t, double v);  /* rank 0 */
 Value *build_scalar_i(Builder *b, DType t, int64_t v); /* rank 0, integer or bool */
+Value *build_zero(Builder *b, DType t);                /* rank 0, of any type: 0, false, the empty string */
 Value *build_tensor(Builder *b, DType t, uint32_t rank, const int64_t *dims, const void *bytes); /* content of a Tensor, copied */
 Value *build_ints(Builder *b, const int64_t *v, size_t n);                                       /* s64 vector */
 Value *build_floats(Builder *b, const float *v, size_t n);                                       /* f32 vector */

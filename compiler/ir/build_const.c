@@ -50,6 +50,14 @@ Value *build_scalar_f(Builder *b, DType t, double v) {
 
 Value *build_scalar_i(Builder *b, DType t, int64_t v) { return scalar_bits(b, t, (uint64_t)v); }
 
+Value *build_zero(Builder *b, DType t) {
+  const unsigned char bytes[16] = {0};
+  if (dtype_rows[t].kind != KIND_X) return build_tensor(b, t, 0, NULL, bytes);
+  Tensor *data = NEW(b->ir->arena, Tensor);
+  *data = (Tensor){.dtype = t, .n = 1, .strings = NEW(b->ir->arena, Str)};
+  return ir_add_const(b->ir, type_tensor(b->ir, t, 0, NULL), data, (Str){0});
+}
+
 Value *build_ints(Builder *b, const int64_t *v, size_t n) {
   unsigned char *bytes = arena_array(b->ir->arena, n, 8);
   for (size_t k = 0; k < n; k++)

@@ -129,14 +129,13 @@ bool import_trilu(OpContext *c) {
   const Type *x = &c->in[0]->type;
   if (x->rank < 2) return op_fail(c, DIAG_E0402, "rank %u, at least 2 is asked", x->rank);
   Expr e = {0};
-  uint32_t value = expr_input(a, &e, 0, x->dtype);
-  uint32_t k = c->in[1] ? expr_input(a, &e, 1, DT_s64) : expr_const_i(a, &e, DT_s64, 0);
+  uint32_t value = expr_input(a, &e, 0, x->dtype), zero = expr_input(a, &e, 1, x->dtype);
+  uint32_t k = c->in[1] ? expr_input(a, &e, 2, DT_s64) : expr_const_i(a, &e, DT_s64, 0);
   uint32_t diagonal = expr_fn2(a, &e, SC_add, expr_index(a, &e, x->rank - 2), k), column = expr_index(a, &e, x->rank - 1);
   uint32_t keep = expr_fn2(a, &e, op_int(c, "upper", 1) ? SC_ge : SC_le, column, diagonal);
-  uint32_t zero = expr_const_bits(a, &e, x->dtype, 0);
   expr_set_result(a, &e, expr_fn3(a, &e, SC_select, keep, value, zero));
-  Value *const in[2] = {c->in[0], c->in[1] ? build_reshape(b, c->in[1], 0, NULL) : NULL};
-  return give(c, build_expr(b, e, in, c->in[1] ? 2 : 1, (int)x->rank, x->dims));
+  Value *const in[3] = {c->in[0], build_zero(b, x->dtype), c->in[1] ? build_reshape(b, c->in[1], 0, NULL) : NULL};
+  return give(c, build_expr(b, e, in, c->in[1] ? 3 : 2, (int)x->rank, x->dims));
 }
 
 /* values[1] where the new axis' coordinate is the index (negative ones count from the end), else values[0] */

@@ -114,8 +114,9 @@ static bool layer_statistics(OpContext *c, Value *x, uint32_t axis, float epsilo
   Value *off = build_fn2(b, SC_sub, wide, mean),
         *var = build_reduce_mean(b, build_fn2(b, SC_mul, off, off), mask, true);
   Value *root = build_fn1(b, SC_sqrt, build_fn2(b, SC_add, var, op_scalar_like(c, var, (double)epsilon)));
-  if (op_wants(c, mean_out) && !op_give(c, mean_out, mean)) return false;
-  return !op_wants(c, inv_out) || op_give(c, inv_out, build_fn2(b, SC_div, op_scalar_like(c, var, 1), root));
+  const DType t = dtype_from_onnx(op_int(c, "stash_type", 1));
+  if (op_wants(c, mean_out) && !op_give(c, mean_out, build_cast(b, mean, t, true))) return false;
+  return !op_wants(c, inv_out) || op_give(c, inv_out, build_cast(b, build_fn2(b, SC_div, op_scalar_like(c, var, 1), root), t, true));
 }
 
 /* The type of the statistics: castnet computes them in float32 or wider whatever it says, but it has to be a float. */
@@ -133,11 +134,13 @@ bool import_layer_norm(OpContext *c) {
   return op_give(c, 0, build_norm(&c->b, NORM_LAYER, op_in(c, 0), op_in(c, 1), op_in(c, 2), axis, epsilon));
 }
 
+/* The result has the scale's type, which may be another than the data's: then both are computed in the wider. */
 bool import_rms_norm(OpContext *c) {
   uint32_t axis;
   if (!stash_type_fits(c) || !op_axis_attr(c, "axis", -1, op_rank(c, 0), &axis)) return false;
-  return op_give(c, 0,
-                 build_norm(&c->b, NORM_RMS, op_in(c, 0), op_in(c, 1), NULL, axis, op_float(c, "epsilon", 1e-5f)));
+  const DType x = op_dtype(c, 0), y = op_dtype(c, 1), t = x == y ? x : x == DT_f64 || y == DT_f64 ? DT_f64 : DT_f32;
+  Value *in = build_cast(&c->b, op_in(c, 0), t, true), *scale = build_cast(&c->b, op_in(c, 1), t, true);
+  return op_give(c, 0, build_cast(&c->b, build_norm(&c->b, NORM_RMS, in, scale, NULL, axis, op_float(c, "epsilon", 1e-5f)), y, true));
 }
 
 /* com.microsoft: normalises input + skip (+ bias); the sum is output 3. The row's argument is the NormKind. */

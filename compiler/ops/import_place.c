@@ -131,10 +131,12 @@ bool import_col2im(OpContext *c) {
     coef[2 + n + i] = dim_const(d, w.stride[i]);
     axes[2 + i] = (GatherAxis){.affine = {d->zero, coef}};
   }
-  Value *const in[] = {build_expand(b, op_scalar_like(c, op_in(c, 0), 0), 2 + n, out), build_reshape(b, op_in(c, 0), rank, dims)};
+  const bool flags = op_dtype(c, 0) == DT_b1; /* their sum: whether any is set */
+  Value *x = flags ? build_cast(b, op_in(c, 0), DT_s32, true) : op_in(c, 0);
+  Value *const in[] = {build_expand(b, op_scalar_like(c, x, 0), 2 + n, out), build_reshape(b, x, rank, dims)};
   Value *y = build_scatter(b, SCATTER_ADD, in, 2, axes);
   for (uint32_t i = 0; y && i < n; i++) y = build_slice(b, y, 2 + i, w.lo[i], image[i], d->one);
-  return op_give(c, 0, y);
+  return op_give(c, 0, flags ? build_cast(b, y, DT_b1, true) : y);
 }
 
 /* ---- CausalConvWithState ---- */

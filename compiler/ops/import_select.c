@@ -136,7 +136,6 @@ static Value *as_rows(OpContext *c, Value *x, uint32_t axis) {
 bool import_unique(OpContext *c) {
   Value *x = op_in(c, 0);
   uint32_t axis = 0;
-  if (op_dtype(c, 0) == DT_c64 || op_dtype(c, 0) == DT_c128) return op_unsupported(c, "of complex numbers");
   if (!op_has_attr(c, "axis")) x = flat(c, x);
   else if (!op_axis_attr(c, "axis", 0, op_rank(c, 0), &axis)) return false;
   Value *rows = as_rows(c, comparable(c, x), axis);

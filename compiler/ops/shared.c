@@ -45,6 +45,8 @@ bool op_axis_attr(OpContext *c, const char *name, int64_t absent, uint32_t rank,
 
 Value *op_scalar_like(OpContext *c, const Value *v, double x) {
   if (!v) return NULL;
+  const DTypeKind kind = dtype_rows[v->type.dtype].kind;
+  if (kind == KIND_X || kind == KIND_C) return build_zero(&c->b, v->type.dtype);
   return dtype_is_float(v->type.dtype) ? build_scalar_f(&c->b, v->type.dtype, x)
                                        : build_scalar_i(&c->b, v->type.dtype, (int64_t)x);
 }

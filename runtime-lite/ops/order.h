@@ -43,9 +43,21 @@ CN_INLINE int cn_order_strings(castnet_string a, castnet_string b) {
   return c ? c : (a.length > b.length) - (a.length < b.length);
 }
 
+/* By the real parts, then by the imaginary ones. */
+CN_INLINE int cn_order_complex(const castnet_tensor *t, size_t i, size_t j) {
+  castnet_tensor parts = *t;
+  parts.dtype = t->dtype == 14 ? 1 : 11;
+  for (size_t k = 0; k < 2; k++) {
+    const uint64_t a = cn_order_key(&parts, 2 * i + k), b = cn_order_key(&parts, 2 * j + k);
+    if (a != b) return a > b ? 1 : -1;
+  }
+  return 0;
+}
+
 /* Negative, zero or positive, as element i is less than, equal to or greater than element j. */
 CN_NOINLINE int cn_order_compare(const castnet_tensor *t, size_t i, size_t j) {
   if (t->dtype == 8) return cn_order_strings(((const castnet_string *)t->data)[i], ((const castnet_string *)t->data)[j]);
+  if (t->dtype == 14 || t->dtype == 15) return cn_order_complex(t, i, j);
   const uint64_t a = cn_order_key(t, i), b = cn_order_key(t, j);
   return (a > b) - (a < b);
 }

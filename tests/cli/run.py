@@ -175,11 +175,11 @@ def test_json(b):
     expect(record["datasets"][0]["outputs"][0]["name"] == "y", str(record))
     b.data_set("wrong", 1.01)
     rows = [{"model": "m.onnx", "rtol": 1e-5, "atol": 0}, {"model": "bad.onnx"}, {"model": "m.onnx", "datasets": ["wrong"]},
-            {"model": "m.onnx", "datasets": ["wrong"], "random": ["y"]}]
+            {"model": "m.onnx", "datasets": ["wrong"], "random": ["y"]}, {"model": "m.onnx", "datasets": ["wrong"], "outputs": {"y": {"rtol": 0.1, "atol": 0}}}]
     b.write("list.json", json.dumps(rows).encode())
     outcome = b.run("check", "--batch", "list.json", "--json", "--cc", b.cc)
     records = [json.loads(line) for line in outcome.out.splitlines()]
-    expect([r["verdict"] for r in records] == ["pass", "refused", "differs", "pass"], outcome.out)
+    expect([r["verdict"] for r in records] == ["pass", "refused", "differs", "pass", "pass"], outcome.out)
     expect(records[1]["diagnostics"][0]["code"] == "E0101" and outcome.status == 3, outcome.out)
 
 

@@ -65,6 +65,8 @@ class Suite:
         command = [self.castnet, "check", self.model(case), "--rtol", case["rtol"], "--atol", case["atol"], *self.common]
         for output in self.random.get(case["id"], []):
             command += ["--random", output]
+        for output, near in case.get("outputs", {}).items():
+            command += ["--rtol", f"{output}={near['rtol']}", "--atol", f"{output}={near['atol']}"]
         if needs_decoder(case):
             command += ["--source", DECODER, "--cflags", f"{self.options.cflags or ''} {DECODER_FLAGS}".strip()]
         outcome = harness.run(command, self.options.timeout, env=self.env)
@@ -83,7 +85,7 @@ class Suite:
 
     def batch(self, chunk):
         """{model path: JSON object}, as far as one batch call came."""
-        rows = [{"model": self.model(c), "rtol": c["rtol"], "atol": c["atol"], "random": self.random.get(c["id"], [])}
+        rows = [{"model": self.model(c), "rtol": c["rtol"], "atol": c["atol"], "random": self.random.get(c["id"], []), **{k: c[k] for k in ("outputs",) if k in c}}
                 for c in chunk]
         with tempfile.NamedTemporaryFile("w", suffix=".json") as listing, tempfile.TemporaryFile() as errors:
             json.dump(rows, listing)

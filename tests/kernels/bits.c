@@ -70,7 +70,7 @@ static uint64_t hash_row(ScalarFn fn, DType t) {
 }
 
 /* Strings are not drawn here: what compares them is held to Python's answers by tests/strings. */
-static bool has_row(int fn, int t) { return t != DT_str && scalar_rows[fn].types >> t & 1; }
+static bool has_row(int fn, int t) { return t != DT_str && dtype_rows[t].kind != KIND_C && scalar_rows[fn].types >> t & 1; }
 
 static void print_all(void) {
   printf("/* BITS(function, type, hash): written by `bits --print`. */\n");

@@ -48,6 +48,7 @@ static void every_row_is_whole(void **state) {
   }
   assert_int_equal(scalar_from_name(STR("nothing")), SC_COUNT);
   assert_true(scalar_exists(SC_exp, DT_f16) && scalar_exists(SC_add, DT_s4) && !scalar_exists(SC_exp, DT_s32));
+  assert_true(scalar_exists(SC_select, DT_c64) && scalar_exists(SC_eq, DT_c128) && scalar_exists(SC_add, DT_c64) && !scalar_exists(SC_mul, DT_c64));
   assert_false(scalar_exists(SC_add, DT_b1));
   assert_int_equal(scalar_result(SC_add, DT_f16), DT_f16);
   assert_int_equal(scalar_result(SC_lt, DT_f64), DT_b1);
