@@ -93,6 +93,12 @@ CN_KERNEL void cn_gemv_f32(const cn_gemm_f32_args *g, size_t j) {
   if (g->ep.tile) g->ep.tile(g->ep.ctx, g->c + n0, g->ldc, 0, 0, 1, n0, n);
 }
 
+/* Rows m0 .. m1, panels j0 .. j1 of B. */
+CN_DRIVER void cn_gemm_part_f32(const cn_gemm_f32_args *g, size_t m0, size_t m1, size_t j0, size_t j1) {
+  for (; g->m == 1 && j0 + 4 <= j1; j0 += 4) cn_gemv_f32(g, j0);
+  if (j0 < j1) cn_gemm_block_f32(g, m0, m1, j0, j1);
+}
+
 /* Tasks t0 .. t1 of cn_gemm_f32_tasks(g), in any order and on any threads: each writes its own part of C. */
 CN_DRIVER void cn_gemm_f32(const cn_gemm_f32_args *g, size_t t0, size_t t1) {
   const size_t panels = cn_ceil_div(g->n, CN_GEMM_F32_NR), each = cn_gemm_f32_panels(g);
@@ -100,11 +106,18 @@ CN_DRIVER void cn_gemm_f32(const cn_gemm_f32_args *g, size_t t0, size_t t1) {
   while (t0 < t1) {
     const size_t row = t0 / across, stop = cn_min(t1, (row + 1) * across); /* tasks of one block of rows run as one */
     const size_t m0 = row * CN_GEMM_F32_MC, m1 = cn_min(g->m, m0 + CN_GEMM_F32_MC);
-    const size_t j1 = cn_min(panels, (stop - row * across) * each);
-    size_t j = (t0 - row * across) * each;
-    for (; g->m == 1 && j + 4 <= j1; j += 4) cn_gemv_f32(g, j);
-    if (j < j1) cn_gemm_block_f32(g, m0, m1, j, j1);
+    cn_gemm_part_f32(g, m0, m1, (t0 - row * across) * each, cn_min(panels, (stop - row * across) * each));
     t0 = stop;
+  }
+}
+
+/* The whole product, with the panels of B in the order of `back`: a caller that multiplies by the same B again and again goes back
+ * and forth, so that what it read last is still in a cache. No sum changes. */
+CN_DRIVER void cn_gemm_f32_turn(const cn_gemm_f32_args *g, int back) {
+  const size_t turns = cn_ceil_div(cn_ceil_div(g->n, CN_GEMM_F32_NR), 4);
+  for (size_t t = 0; t < turns; t++) {
+    const size_t j0 = 4 * (back ? turns - 1 - t : t), j1 = cn_min(j0 + 4, cn_ceil_div(g->n, CN_GEMM_F32_NR));
+    for (size_t m0 = 0; m0 < g->m; m0 += CN_GEMM_F32_MC) cn_gemm_part_f32(g, m0, cn_min(g->m, m0 + CN_GEMM_F32_MC), j0, j1);
   }
 }
 

@@ -30,8 +30,9 @@ typedef struct cn_recurrent_f32_args {
 /* Floats of scratch. */
 CN_INLINE size_t cn_recurrent_f32_scratch(const cn_recurrent_f32_args *a) { return a->batch * (a->gates + 1) * a->hidden; }
 
-/* out [batch][ldo] += h [batch][hidden] times packed r, n columns. */
-CN_INLINE void cn_recurrent_product_f32(const cn_recurrent_f32_args *a, const float *h, const float *r, size_t n, float *out, size_t ldo) {
+/* out [batch][ldo] += h [batch][hidden] times packed r, n columns; back: from the last column on. */
+CN_INLINE void cn_recurrent_product_f32(const cn_recurrent_f32_args *a, const float *h, const float *r, size_t n, float *out, size_t ldo,
+                                        int back) {
   cn_gemm_f32_args g;
   memset(&g, 0, sizeof g);
   g.m = a->batch;
@@ -45,7 +46,7 @@ CN_INLINE void cn_recurrent_product_f32(const cn_recurrent_f32_args *a, const fl
   g.ldc = ldo;
   g.ep.flags = CN_EP_RESIDUAL;
   g.ep.residual = out;
-  cn_gemm_f32(&g, 0, cn_gemm_f32_tasks(&g));
+  cn_gemm_f32_turn(&g, back);
 }
 
 CN_INLINE void cn_recurrent_clip_f32(const cn_recurrent_f32_args *a, float *v, size_t n) {
@@ -86,14 +87,14 @@ CN_INLINE void cn_gru_cell_f32(const cn_recurrent_f32_args *a, float *v, float *
 }
 
 /* All batch entries of one GRU step, gates v [batch][3 * hidden], gate h without its recurrent part; reset: [batch][hidden]. */
-CN_INLINE void cn_gru_gates_f32(const cn_recurrent_f32_args *a, float *v, float *reset) {
+CN_INLINE void cn_gru_gates_f32(const cn_recurrent_f32_args *a, float *v, float *reset, int back) {
   const size_t n = a->hidden, ld = 3 * n;
   const float *r_h = a->r + cn_round_up(2 * n, CN_GEMM_F32_NR) * n;
   if (a->linear_before_reset) {
     for (size_t b = 0; b < a->batch; b++) {
       for (size_t i = 0; i < n; i++) reset[b * n + i] = a->r_bias ? a->r_bias[i] : 0.0f;
     }
-    cn_recurrent_product_f32(a, a->h, r_h, n, reset, n);
+    cn_recurrent_product_f32(a, a->h, r_h, n, reset, n, back);
   }
   for (size_t b = 0; b < a->batch; b++) {
     float *zr = v + b * ld, *r = zr + n, *t = reset + b * n;
@@ -102,7 +103,7 @@ CN_INLINE void cn_gru_gates_f32(const cn_recurrent_f32_args *a, float *v, float 
     for (size_t i = 0; i < n; i++) t[i] = r[i] * (a->linear_before_reset ? t[i] : a->h[b * n + i]);
     for (size_t i = 0; a->linear_before_reset && i < n; i++) zr[2 * n + i] += t[i];
   }
-  if (!a->linear_before_reset) cn_recurrent_product_f32(a, reset, r_h, n, v + 2 * n, ld);
+  if (!a->linear_before_reset) cn_recurrent_product_f32(a, reset, r_h, n, v + 2 * n, ld, back);
 }
 
 /* scratch: cn_recurrent_f32_scratch floats. */
@@ -111,9 +112,10 @@ CN_DRIVER void cn_recurrent_f32(const cn_recurrent_f32_args *a, float *scratch) 
   float *v = scratch, *reset = scratch + a->batch * ld;
   for (size_t s = 0; s < a->steps; s++) {
     const size_t t = a->reverse ? a->steps - 1 - s : s;
+    const int back = s % 2;
     for (size_t b = 0; b < a->batch; b++) memcpy(v + b * ld, a->x + t * a->x_step + b * a->x_batch, ld * sizeof *v);
-    cn_recurrent_product_f32(a, a->h, a->r, a->gates == 3 ? 2 * n : ld, v, ld);
-    if (a->gates == 3) cn_gru_gates_f32(a, v, reset);
+    cn_recurrent_product_f32(a, a->h, a->r, a->gates == 3 ? 2 * n : ld, v, ld, back);
+    if (a->gates == 3) cn_gru_gates_f32(a, v, reset, back);
     for (size_t b = 0; b < a->batch; b++) {
       const int active = !a->lengths || (int64_t)t < (int64_t)a->lengths[b];
       float *h = a->h + b * n, *y = a->y ? a->y + t * a->y_step + b * a->y_batch : 0;
