@@ -35,11 +35,12 @@ CN_KERNEL void cn_row_scale_f32(float *x, float by, size_t n) {
 }
 
 /* One query and n more keys: scores become e^(score - most); out and sum, of the keys before, are scaled to the new maximum.
- * While all scores are minus infinity nothing has been summed. */
+ * While all scores are minus infinity nothing has been summed, and there is nothing to scale. */
 CN_KERNEL void cn_attention_row_f32(float *scores, size_t n, float *out, size_t width, float *most, float *sum) {
   const float old = *most, here = cn_row_max_f32(scores, n), now = old != old || old > here ? old : here;
-  const float about = now == cn_least_f32() ? 0.0f : now, by = cn_exp_f32(old - about);
-  if (!(old == now)) {
+  const float about = now == cn_least_f32() ? 0.0f : now;
+  if (!(old == now) && old != cn_least_f32()) {
+    const float by = cn_exp_f32(old - about);
     *sum *= by;
     cn_row_scale_f32(out, by, width);
   }

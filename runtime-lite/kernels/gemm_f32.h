@@ -17,6 +17,12 @@ typedef struct cn_gemm_f32_args {
   cn_epilogue_f32 ep; /* bias: CN_EP_ROW_BIAS [m] or CN_EP_COL_BIAS [n] */
 } cn_gemm_f32_args;
 
+/* Rows of a block: a multiple of MR, blocks as equal as that allows, none much over MC. */
+CN_INLINE size_t cn_gemm_f32_rows(const cn_gemm_f32_args *g) {
+  const size_t blocks = cn_max(cn_ceil_div(g->m, CN_GEMM_F32_MC + CN_GEMM_F32_MC / 4), 1);
+  return cn_round_up(cn_max(cn_ceil_div(g->m, blocks), 1), CN_GEMM_F32_MR);
+}
+
 /* Panels of B in one task: about 2^18 products, so that handing it out costs little. By sizes alone. */
 CN_INLINE size_t cn_gemm_f32_panels(const cn_gemm_f32_args *g) {
   size_t one = cn_max(cn_min(g->m, CN_GEMM_F32_MC) * CN_GEMM_F32_NR * g->k, 1);
@@ -25,31 +31,46 @@ CN_INLINE size_t cn_gemm_f32_panels(const cn_gemm_f32_args *g) {
 
 CN_INLINE size_t cn_gemm_f32_tasks(const cn_gemm_f32_args *g) {
   size_t panels = cn_ceil_div(g->n, CN_GEMM_F32_NR);
-  return cn_ceil_div(g->m, CN_GEMM_F32_MC) * cn_ceil_div(panels, cn_gemm_f32_panels(g));
+  return cn_ceil_div(g->m, cn_gemm_f32_rows(g)) * cn_ceil_div(panels, cn_gemm_f32_panels(g));
 }
 
-/* Rows m0 .. m1 of one panel j of B, depth k0 .. k0 + kc. Each tile asks for its share of the next panel. */
-CN_KERNEL void cn_gemm_panel_f32(const cn_gemm_f32_args *g, size_t m0, size_t m1, size_t j, size_t k0, size_t kc,
-                                 unsigned part) {
-  const size_t n0 = j * CN_GEMM_F32_NR, n = cn_min(CN_GEMM_F32_NR, g->n - n0);
+/* mr rows from i, mr a literal, and one panel b of B whose first column is n0, depth k0 .. k0 + kc. */
+CN_KERNEL void cn_gemm_tile_f32(const cn_gemm_f32_args *g, size_t i, size_t n0, const float *b, size_t k0, size_t kc, unsigned part,
+                                const float *ahead, size_t ahead_step, size_t mr) {
+  const size_t at = i * g->ldc + n0;
+  const float *bias = g->ep.flags & CN_EP_ROW_BIAS ? g->ep.bias + i : g->ep.flags & CN_EP_COL_BIAS ? g->ep.bias + n0 : 0;
+  const float *residual = g->ep.flags & CN_EP_RESIDUAL ? g->ep.residual + at : 0;
+  cn_vf32 acc[CN_GEMM_F32_MR * CN_GEMM_F32_NV];
+  cn_tile_f32(g->a + i * g->a_rs + k0 * g->a_ks, g->a_rs, g->a_ks, b, CN_GEMM_F32_NR, kc, mr, CN_GEMM_F32_NV, acc, ahead, ahead_step);
+  cn_tile_finish_f32(acc, g->c + at, g->ldc, part, &g->ep, bias, residual, mr);
+}
+
+/* The same for any mr <= MR and n <= NR columns, by way of a tile in memory. */
+CN_KERNEL void cn_gemm_edge_f32(const cn_gemm_f32_args *g, size_t i, size_t n0, const float *b, size_t k0, size_t kc, unsigned part,
+                                size_t mr, size_t n) {
+  const size_t at = i * g->ldc + n0;
+  const float *bias = g->ep.flags & CN_EP_ROW_BIAS ? g->ep.bias + i : g->ep.flags & CN_EP_COL_BIAS ? g->ep.bias + n0 : 0;
+  const float *residual = g->ep.flags & CN_EP_RESIDUAL ? g->ep.residual + at : 0;
+  CN_ALIGN(64) float tile[CN_GEMM_F32_MR * CN_GEMM_F32_NR];
+  cn_edge_tile_f32(g->a + i * g->a_rs + k0 * g->a_ks, g->a_rs, g->a_ks, b, CN_GEMM_F32_NR, kc, mr, n, tile);
+  cn_edge_finish_f32(tile, CN_GEMM_F32_NR, g->c + at, g->ldc, mr, n, part, &g->ep, bias, residual);
+}
+
+/* Rows m0 .. m1 of one panel j of B, depth k0 .. k0 + kc, in tiles of heights that differ by one at most. Each asks for its share
+ * of `ahead`, the panel after this one. */
+CN_KERNEL void cn_gemm_panel_f32(const cn_gemm_f32_args *g, size_t m0, size_t m1, size_t j, size_t k0, size_t kc, unsigned part,
+                                 const float *ahead) {
+  const size_t n0 = j * CN_GEMM_F32_NR, n = cn_min(CN_GEMM_F32_NR, g->n - n0), tiles = cn_ceil_div(m1 - m0, CN_GEMM_F32_MR);
+  const size_t share = cn_ceil_div(CN_GEMM_F32_NR, tiles), high = (m1 - m0) % tiles, low = (m1 - m0) / tiles;
   const float *b = g->b + (j * g->k + k0) * CN_GEMM_F32_NR;
-  const size_t tiles = cn_ceil_div(m1 - m0, CN_GEMM_F32_MR), share = cn_ceil_div(CN_GEMM_F32_NR, tiles);
-  const float *ahead = n0 + n < g->n ? b + g->k * CN_GEMM_F32_NR : b;
-  for (size_t i = m0; i < m1; i += CN_GEMM_F32_MR) {
-    const size_t m = cn_min(CN_GEMM_F32_MR, m1 - i), at = i * g->ldc + n0;
-    const float *a = g->a + i * g->a_rs + k0 * g->a_ks;
-    const float *bias = g->ep.flags & CN_EP_ROW_BIAS ? g->ep.bias + i : g->ep.flags & CN_EP_COL_BIAS ? g->ep.bias + n0 : 0;
-    const float *residual = g->ep.flags & CN_EP_RESIDUAL ? g->ep.residual + at : 0;
-    if (m == CN_GEMM_F32_MR && n == CN_GEMM_F32_NR) {
-      cn_vf32 acc[CN_GEMM_F32_MR * CN_GEMM_F32_NV];
-      cn_tile_f32(a, g->a_rs, g->a_ks, b, CN_GEMM_F32_NR, kc, CN_GEMM_F32_MR, CN_GEMM_F32_NV, acc,
-                  ahead + (i - m0) / CN_GEMM_F32_MR * (kc * CN_GEMM_F32_NR / tiles), share);
-      cn_tile_finish_f32(acc, g->c + at, g->ldc, part, &g->ep, bias, residual);
-    } else {
-      CN_ALIGN(64) float tile[CN_GEMM_F32_MR * CN_GEMM_F32_NR];
-      cn_edge_tile_f32(a, g->a_rs, g->a_ks, b, CN_GEMM_F32_NR, kc, m, n, tile);
-      cn_edge_finish_f32(tile, CN_GEMM_F32_NR, g->c + at, g->ldc, m, n, part, &g->ep, bias, residual);
-    }
+  size_t i = m0;
+  for (size_t t = 0; t < tiles; t++) {
+    const size_t mr = low + (t < high);
+    const float *next = ahead + t * (kc * CN_GEMM_F32_NR / tiles);
+    if (n == CN_GEMM_F32_NR && mr == CN_GEMM_F32_MR) cn_gemm_tile_f32(g, i, n0, b, k0, kc, part, next, share, CN_GEMM_F32_MR);
+    else if (n == CN_GEMM_F32_NR && mr == CN_GEMM_F32_MR - 1) cn_gemm_tile_f32(g, i, n0, b, k0, kc, part, next, share, CN_GEMM_F32_MR - 1);
+    else cn_gemm_edge_f32(g, i, n0, b, k0, kc, part, mr, n);
+    i += mr;
   }
 }
 
@@ -61,7 +82,8 @@ CN_KERNEL void cn_gemm_block_f32(const cn_gemm_f32_args *g, size_t m0, size_t m1
     const size_t kc = cn_min(kc_max, g->k - k0);
     const unsigned part = (k0 == 0 ? CN_PART_FIRST : 0) | (k0 + kc == g->k ? CN_PART_LAST : 0);
     for (size_t j = j0; j < j1; j++) {
-      cn_gemm_panel_f32(g, m0, m1, j, k0, kc, part);
+      const size_t next = j + 1 < j1 ? (j + 1) * g->k + k0 : part & CN_PART_LAST ? j * g->k + k0 : j0 * g->k + k0 + kc;
+      cn_gemm_panel_f32(g, m0, m1, j, k0, kc, part, g->b + next * CN_GEMM_F32_NR);
       if ((part & CN_PART_LAST) && g->ep.tile) {
         const size_t n0 = j * CN_GEMM_F32_NR;
         g->ep.tile(g->ep.ctx, g->c + m0 * g->ldc + n0, g->ldc, 0, m0, m1 - m0, n0, cn_min(CN_GEMM_F32_NR, g->n - n0));
@@ -102,10 +124,10 @@ CN_DRIVER void cn_gemm_part_f32(const cn_gemm_f32_args *g, size_t m0, size_t m1,
 /* Tasks t0 .. t1 of cn_gemm_f32_tasks(g), in any order and on any threads: each writes its own part of C. */
 CN_DRIVER void cn_gemm_f32(const cn_gemm_f32_args *g, size_t t0, size_t t1) {
   const size_t panels = cn_ceil_div(g->n, CN_GEMM_F32_NR), each = cn_gemm_f32_panels(g);
-  const size_t across = cn_ceil_div(panels, each);
+  const size_t across = cn_ceil_div(panels, each), rows = cn_gemm_f32_rows(g);
   while (t0 < t1) {
     const size_t row = t0 / across, stop = cn_min(t1, (row + 1) * across); /* tasks of one block of rows run as one */
-    const size_t m0 = row * CN_GEMM_F32_MC, m1 = cn_min(g->m, m0 + CN_GEMM_F32_MC);
+    const size_t m0 = row * rows, m1 = cn_min(g->m, m0 + rows);
     cn_gemm_part_f32(g, m0, m1, (t0 - row * across) * each, cn_min(panels, (stop - row * across) * each));
     t0 = stop;
   }
@@ -114,10 +136,10 @@ CN_DRIVER void cn_gemm_f32(const cn_gemm_f32_args *g, size_t t0, size_t t1) {
 /* The whole product, with the panels of B in the order of `back`: a caller that multiplies by the same B again and again goes back
  * and forth, so that what it read last is still in a cache. No sum changes. */
 CN_DRIVER void cn_gemm_f32_turn(const cn_gemm_f32_args *g, int back) {
-  const size_t turns = cn_ceil_div(cn_ceil_div(g->n, CN_GEMM_F32_NR), 4);
+  const size_t turns = cn_ceil_div(cn_ceil_div(g->n, CN_GEMM_F32_NR), 4), rows = cn_gemm_f32_rows(g);
   for (size_t t = 0; t < turns; t++) {
     const size_t j0 = 4 * (back ? turns - 1 - t : t), j1 = cn_min(j0 + 4, cn_ceil_div(g->n, CN_GEMM_F32_NR));
-    for (size_t m0 = 0; m0 < g->m; m0 += CN_GEMM_F32_MC) cn_gemm_part_f32(g, m0, cn_min(g->m, m0 + CN_GEMM_F32_MC), j0, j1);
+    for (size_t m0 = 0; m0 < g->m; m0 += rows) cn_gemm_part_f32(g, m0, cn_min(g->m, m0 + rows), j0, j1);
   }
 }
 

@@ -82,13 +82,22 @@ CN_DRIVER float cn_row_exp_f32(const float *x, float *out, float about, size_t n
   return cn_row_reduce_f32(x, out, about, n, CN_ROW_EXP);
 }
 
-/* NaN if there is one; minus infinity of nothing. */
+/* NaN if there is one; minus infinity of nothing. The last vector of a row begins inside of it: a maximum may see an element twice. */
 CN_DRIVER float cn_row_max_f32(const float *x, size_t n) {
-  cn_vf32 acc = cn_vf32_set1(cn_least_f32());
-  float most;
+  const size_t lanes = CN_VF32_LANES;
+  cn_vf32 acc[4];
+  float most = cn_least_f32();
   size_t i = 0;
-  for (; i + CN_VF32_LANES <= n; i += CN_VF32_LANES) acc = cn_vf32_maxn(acc, cn_vf32_load(x + i));
-  most = cn_vf32_reduce_maxn(acc);
+  if (n >= lanes) {
+    CN_UNROLL(4)
+    for (size_t v = 0; v < 4; v++) acc[v] = cn_vf32_load(x + n - lanes);
+    for (; i + 4 * lanes <= n; i += 4 * lanes) {
+      CN_UNROLL(4)
+      for (size_t v = 0; v < 4; v++) acc[v] = cn_vf32_maxn(acc[v], cn_vf32_load(x + i + v * lanes));
+    }
+    for (; i + lanes <= n; i += lanes) acc[0] = cn_vf32_maxn(acc[0], cn_vf32_load(x + i));
+    return cn_vf32_reduce_maxn(cn_vf32_maxn(cn_vf32_maxn(acc[0], acc[1]), cn_vf32_maxn(acc[2], acc[3])));
+  }
   for (; i < n; i++) most = most > x[i] || most != most ? most : x[i];
   return most;
 }

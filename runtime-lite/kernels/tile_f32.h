@@ -52,11 +52,11 @@ CN_KERNEL void cn_tile_f32(const float *a, size_t a_rs, size_t a_ks, const float
 
 #define CN_PART_LAST 2u
 
-/* A full tile from registers to c (row distance ldc): the flags choose whole passes over the registers. bias and residual
- * point at this tile's places. */
+/* A tile of mr rows, a literal, from registers to c (row distance ldc): the flags choose whole passes over the registers. bias and
+ * residual point at this tile's places. */
 CN_KERNEL void cn_tile_finish_f32(cn_vf32 *acc, float *c, size_t ldc, unsigned part, const cn_epilogue_f32 *ep,
-                                  const float *bias, const float *residual) {
-  const size_t mr = CN_GEMM_F32_MR, nv = CN_GEMM_F32_NV, lanes = CN_VF32_LANES;
+                                  const float *bias, const float *residual, size_t mr) {
+  const size_t nv = CN_GEMM_F32_NV, lanes = CN_VF32_LANES;
   if (!(part & CN_PART_FIRST)) {
     CN_UNROLL(64)
     for (size_t i = 0; i < mr * nv; i++) acc[i] = cn_vf32_add(acc[i], cn_vf32_load(c + i / nv * ldc + i % nv * lanes));
@@ -112,30 +112,34 @@ CN_KERNEL void cn_edge_body_f32(const float *a, size_t a_rs, size_t a_ks, const 
   for (size_t i = 0; i < mr * nv; i++) cn_vf32_store(tile + i / nv * CN_GEMM_F32_NR + i % nv * CN_VF32_LANES, acc[i]);
 }
 
-/* Rows of an edge tile in steps whose bodies stay few: MR, 4, 2, 1. */
+/* A tile of h rows, where the layer's tiles have as many: each height has code of its own, so that no row is idle. */
+#define CN_EDGE_HEIGHT(h)                                                                                                  \
+  case h:                                                                                                                  \
+    if (h <= CN_GEMM_F32_MR) cn_edge_body_f32(a, a_rs, a_ks, b, b_ks, k, h, nv, tile);                                     \
+    break;
+
+/* m rows, nv vectors, a literal. */
 CN_KERNEL void cn_edge_rows_f32(const float *a, size_t a_rs, size_t a_ks, const float *b, size_t b_ks, size_t k, size_t m, size_t nv,
                                 float *tile) {
-  for (size_t i = 0; i < m;) {
-    const float *ai = a + i * a_rs;
-    float *ti = tile + i * CN_GEMM_F32_NR;
-    if (m - i >= CN_GEMM_F32_MR) {
-      cn_edge_body_f32(ai, a_rs, a_ks, b, b_ks, k, CN_GEMM_F32_MR, nv, ti);
-      i += CN_GEMM_F32_MR;
-    } else if (CN_GEMM_F32_MR > 4 && m - i >= 4) {
-      cn_edge_body_f32(ai, a_rs, a_ks, b, b_ks, k, 4, nv, ti);
-      i += 4;
-    } else if (CN_GEMM_F32_MR > 2 && m - i >= 2) {
-      cn_edge_body_f32(ai, a_rs, a_ks, b, b_ks, k, 2, nv, ti);
-      i += 2;
-    } else {
-      cn_edge_body_f32(ai, a_rs, a_ks, b, b_ks, k, 1, nv, ti);
-      i += 1;
-    }
+  switch (m) {
+    CN_EDGE_HEIGHT(1)
+    CN_EDGE_HEIGHT(2)
+    CN_EDGE_HEIGHT(3)
+    CN_EDGE_HEIGHT(4)
+    CN_EDGE_HEIGHT(5)
+    CN_EDGE_HEIGHT(6)
+    CN_EDGE_HEIGHT(7)
+    CN_EDGE_HEIGHT(8)
+    CN_EDGE_HEIGHT(9)
+    CN_EDGE_HEIGHT(10)
+    CN_EDGE_HEIGHT(11)
+    CN_EDGE_HEIGHT(12)
+    default: break;
   }
 }
 
-/* tile[m][NR] = A [m][k] B [k][n], m <= MR, n <= NR, of a packed B; half the vectors where they suffice, if there are any: of two rows by
- * two columns of numbers gcc 12 -O3 makes vectors that read beyond A. */
+/* tile[m][NR] = A [m][k] B [k][n], 1 <= m <= MR <= 12, n <= NR, of a packed B; half the vectors where they suffice, if there are any: of two
+ * rows by two columns of numbers gcc 12 -O3 makes vectors that read beyond A. */
 CN_DRIVER void cn_edge_tile_f32(const float *a, size_t a_rs, size_t a_ks, const float *b, size_t b_ks, size_t k, size_t m, size_t n,
                                 float *tile) {
   if (CN_VF32_LANES == 1 || n > CN_GEMM_F32_NR / 2) cn_edge_rows_f32(a, a_rs, a_ks, b, b_ks, k, m, CN_GEMM_F32_NV, tile);
