@@ -56,8 +56,8 @@ CN_KERNEL void cn_gemm_edge_f32(const cn_gemm_f32_args *g, size_t i, size_t n0, 
   cn_edge_finish_f32(tile, CN_GEMM_F32_NR, g->c + at, g->ldc, mr, n, part, &g->ep, bias, residual);
 }
 
-/* Rows m0 .. m1 of one panel j of B, depth k0 .. k0 + kc, in tiles of heights that differ by one at most. Each asks for its share
- * of `ahead`, the panel after this one. */
+/* Rows m0 .. m1 of one panel j of B, depth k0 .. k0 + kc, in tiles of heights that differ by one at most (without vectors: of MR and the
+ * rest). Each asks for its share of `ahead`, the panel after this one. */
 CN_KERNEL void cn_gemm_panel_f32(const cn_gemm_f32_args *g, size_t m0, size_t m1, size_t j, size_t k0, size_t kc, unsigned part,
                                  const float *ahead) {
   const size_t n0 = j * CN_GEMM_F32_NR, n = cn_min(CN_GEMM_F32_NR, g->n - n0), tiles = cn_ceil_div(m1 - m0, CN_GEMM_F32_MR);
@@ -65,10 +65,11 @@ CN_KERNEL void cn_gemm_panel_f32(const cn_gemm_f32_args *g, size_t m0, size_t m1
   const float *b = g->b + (j * g->k + k0) * CN_GEMM_F32_NR;
   size_t i = m0;
   for (size_t t = 0; t < tiles; t++) {
-    const size_t mr = low + (t < high);
+    const size_t mr = CN_VF32_LANES > 1 ? low + (t < high) : cn_min(CN_GEMM_F32_MR, m1 - i);
     const float *next = ahead + t * (kc * CN_GEMM_F32_NR / tiles);
     if (n == CN_GEMM_F32_NR && mr == CN_GEMM_F32_MR) cn_gemm_tile_f32(g, i, n0, b, k0, kc, part, next, share, CN_GEMM_F32_MR);
-    else if (n == CN_GEMM_F32_NR && mr == CN_GEMM_F32_MR - 1) cn_gemm_tile_f32(g, i, n0, b, k0, kc, part, next, share, CN_GEMM_F32_MR - 1);
+    else if (CN_VF32_LANES > 1 && n == CN_GEMM_F32_NR && mr == CN_GEMM_F32_MR - 1)
+      cn_gemm_tile_f32(g, i, n0, b, k0, kc, part, next, share, CN_GEMM_F32_MR - 1);
     else cn_gemm_edge_f32(g, i, n0, b, k0, kc, part, mr, n);
     i += mr;
   }

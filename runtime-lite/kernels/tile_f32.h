@@ -112,29 +112,38 @@ CN_KERNEL void cn_edge_body_f32(const float *a, size_t a_rs, size_t a_ks, const 
   for (size_t i = 0; i < mr * nv; i++) cn_vf32_store(tile + i / nv * CN_GEMM_F32_NR + i % nv * CN_VF32_LANES, acc[i]);
 }
 
-/* A tile of h rows, where the layer's tiles have as many: each height has code of its own, so that no row is idle. */
-#define CN_EDGE_HEIGHT(h)                                                                                                  \
-  case h:                                                                                                                  \
-    if (h <= CN_GEMM_F32_MR) cn_edge_body_f32(a, a_rs, a_ks, b, b_ks, k, h, nv, tile);                                     \
+/* Rows of an edge tile that are computed at once: all m, each height by code of its own, so that none is a rest of few rows. A layer without
+ * vectors, whose code is to be small, takes the greatest of MR, 4, 2, 1. */
+CN_INLINE size_t cn_edge_height(size_t m) {
+  if (CN_VF32_LANES > 1 || m >= CN_GEMM_F32_MR) return m;
+  return CN_GEMM_F32_MR > 4 && m >= 4 ? 4 : CN_GEMM_F32_MR > 2 && m >= 2 ? 2 : 1;
+}
+
+#define CN_EDGE_HEIGHT(h)                                                                                                                  \
+  case h:                                                                                                                                  \
+    if (h <= CN_GEMM_F32_MR && cn_edge_height(h) == h) cn_edge_body_f32(ai, a_rs, a_ks, b, b_ks, k, h, nv, tile + i * CN_GEMM_F32_NR);      \
     break;
 
 /* m rows, nv vectors, a literal. */
 CN_KERNEL void cn_edge_rows_f32(const float *a, size_t a_rs, size_t a_ks, const float *b, size_t b_ks, size_t k, size_t m, size_t nv,
                                 float *tile) {
-  switch (m) {
-    CN_EDGE_HEIGHT(1)
-    CN_EDGE_HEIGHT(2)
-    CN_EDGE_HEIGHT(3)
-    CN_EDGE_HEIGHT(4)
-    CN_EDGE_HEIGHT(5)
-    CN_EDGE_HEIGHT(6)
-    CN_EDGE_HEIGHT(7)
-    CN_EDGE_HEIGHT(8)
-    CN_EDGE_HEIGHT(9)
-    CN_EDGE_HEIGHT(10)
-    CN_EDGE_HEIGHT(11)
-    CN_EDGE_HEIGHT(12)
-    default: break;
+  for (size_t i = 0; i < m; i += cn_edge_height(m - i)) {
+    const float *ai = a + i * a_rs;
+    switch (cn_edge_height(m - i)) {
+      CN_EDGE_HEIGHT(1)
+      CN_EDGE_HEIGHT(2)
+      CN_EDGE_HEIGHT(3)
+      CN_EDGE_HEIGHT(4)
+      CN_EDGE_HEIGHT(5)
+      CN_EDGE_HEIGHT(6)
+      CN_EDGE_HEIGHT(7)
+      CN_EDGE_HEIGHT(8)
+      CN_EDGE_HEIGHT(9)
+      CN_EDGE_HEIGHT(10)
+      CN_EDGE_HEIGHT(11)
+      CN_EDGE_HEIGHT(12)
+      default: break;
+    }
   }
 }
 
