@@ -28,7 +28,8 @@ static Str f32_text(EmitCtx *c, uint32_t bits) {
     back = strtof(arena_printf(c->arena, "%.*g", digits, (double)f).ptr, NULL);
     if (back == f) return s;
   }
-  return arena_printf(c->arena, "cn_from_bits_f32(0x%08xu)", bits);
+  const char *word = f != f ? "NaN" : f > 0 ? "infinity" : "-infinity";
+  return arena_printf(c->arena, "cn_from_bits_f32(0x%08xu /* %s */)", bits, word);
 }
 
 static Str f64_text(EmitCtx *c, uint64_t bits) {
@@ -53,6 +54,16 @@ Str expr_const_text(EmitCtx *c, DType type, uint64_t bits) {
   return arena_printf(c->arena, width == 64 ? "UINT64_C(%llu)" : width == 32 ? "%lluu" : "%llu", (unsigned long long)bits);
 }
 
+Str expr_bare(Str x) {
+  int open = 0;
+  if (x.len < 2 || x.ptr[0] != '(' || x.ptr[x.len - 1] != ')') return x;
+  for (size_t i = 0; i + 1 < x.len; i++) {
+    open += x.ptr[i] == '(' ? 1 : x.ptr[i] == ')' ? -1 : 0;
+    if (open == 0) return x;
+  }
+  return (Str){x.ptr + 1, x.len - 2};
+}
+
 /* ---- functions, conversions -------------------------------------------------------------------------------------------------- */
 Str expr_fn_text(EmitCtx *c, ScalarFn fn, DType type, const Str *args) {
   const ScalarRow *row = &scalar_rows[fn];
@@ -69,23 +80,14 @@ Str expr_fn_text(EmitCtx *c, ScalarFn fn, DType type, const Str *args) {
   sb_printf(&b, "cn_%s_%s(", row->name, dtype_name(t));
   for (unsigned k = 0; k < row->arity; k++) {
     if (k) sb_puts(&b, ", ");
-    sb_str(&b, args[k]);
+    sb_str(&b, expr_bare(args[k]));
   }
   sb_putc(&b, ')');
   return sb_view(&b);
 }
 
-/* f(x), without redundant parentheses around x. */
 static Str call1(EmitCtx *c, const char *f, Str x) {
-  if (x.len > 1 && x.ptr[0] == '(' && x.ptr[x.len - 1] == ')') {
-    int open = 0;
-    bool one = true;
-    for (size_t i = 0; i + 1 < x.len; i++) {
-      open += x.ptr[i] == '(' ? 1 : x.ptr[i] == ')' ? -1 : 0;
-      one = one && open > 0;
-    }
-    if (one) x.ptr++, x.len -= 2;
-  }
+  x = expr_bare(x);
   StrBuf b = sb_new(c->arena);
   sb_puts(&b, f);
   sb_putc(&b, '(');
@@ -134,16 +136,12 @@ Str expr_store_text(EmitCtx *c, DType storage, Str pointer, Str index, Str value
   Str stored = is_narrow_float(storage) ? convert(c, DT_f32, storage, false, value) : value; /* rounded before: nothing saturates */
   if (is_sub_byte(storage))
     return arena_printf(c->arena, "cn_put_%s(%.*s, (size_t)(%.*s), %.*s);", dtype_name(storage), STR_ARG(pointer), STR_ARG(index), STR_ARG(stored));
-  if (stored.len > 1 && stored.ptr[0] == '(') { /* a whole expression needs no parentheses after `=` */
-    stored = call1(c, "", stored);
-    stored.ptr++, stored.len -= 2;
-  }
   StrBuf b = sb_new(c->arena);
   sb_str(&b, pointer);
   sb_putc(&b, '[');
   sb_str(&b, index);
   sb_puts(&b, "] = ");
-  sb_str(&b, stored);
+  sb_str(&b, expr_bare(stored));
   sb_putc(&b, ';');
   return sb_view(&b);
 }
@@ -224,7 +222,7 @@ Str expr_print_index(ExprPrinter *p, const Access *a) {
     if (b.len) sb_puts(&b, " + ");
     emit_dim(p->c, &b, a->offset);
   }
-  return sb_view(&b);
+  return expr_bare(sb_view(&b));
 }
 
 /* The checked places of an access, declared before it is read: `const int64_t k3_5 = cn_index(t5, 100);`. */
@@ -277,7 +275,7 @@ void expr_print_depth(ExprPrinter *p, StrBuf *b, unsigned depth, unsigned indent
     bool last = i + 1 == p->e->n;
     if (!p->local[i] && !(p->text[i].len > LINE && !last && expr_node_arity(n))) continue;
     sb_printf(b, "%*sconst %s %s%u = ", (int)indent, "", expr_register_ctype(n->type), p->prefix, i);
-    sb_str(b, p->text[i]);
+    sb_str(b, expr_bare(p->text[i]));
     sb_puts(b, ";\n");
     p->text[i] = arena_printf(p->c->arena, "%s%u", p->prefix, i);
   }

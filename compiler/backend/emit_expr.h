@@ -37,6 +37,8 @@ void expr_print_checks(ExprPrinter *p, StrBuf *b, const Access *a, unsigned inde
 /* Element text of a tensor's storage as its register type, and the statement that stores a register value. */
 Str expr_load_text(EmitCtx *c, DType storage, Str pointer, Str index);
 Str expr_store_text(EmitCtx *c, DType storage, Str pointer, Str index, Str value);
+/* Without the parentheses around the whole, which it needs in no argument, index or right side. */
+Str expr_bare(Str x);
 const char *expr_register_ctype(DType t);
 Str expr_const_text(EmitCtx *c, DType type, uint64_t bits);
 /* cn_<fn>_<dtype>(args) or its infix form. */

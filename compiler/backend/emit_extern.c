@@ -104,9 +104,10 @@ static void print_capacity(ExternPrinter *p, const PTensor *t) {
   DimCtx *dims = p->c->program->dims;
   const Dim *n = dim_product(dims, t->dims, t->rank);
   if (dim_has_data(n)) n = dim_upper(dims, n);
-  sb_puts(&p->body, "(size_t)(");
+  const bool constant = dim_is_const(n, NULL);
+  if (!constant) sb_puts(&p->body, "(size_t)(");
   print_dim(p, n);
-  sb_putc(&p->body, ')');
+  if (!constant) sb_putc(&p->body, ')');
 }
 
 /* measured: its dimensions only, there is no room for it. */
@@ -235,16 +236,17 @@ bool emit_extern(EmitCtx *c, const Step *s) {
   print_attrs(&p);
   print_operands(&p, "x", "in", s->in, s->n_in, false);
   print_operands(&p, "y", "out", out, n_out, e->measures != NULL);
-  sb_printf(&p.body, "  const int error = %.*s(%s, %u, %s, %u, %s, %zu, ", STR_ARG(e->attr.symbol), s->n_in ? "in" : "NULL", s->n_in,
-            n_out ? "out" : "NULL", n_out, e->attr.n_attrs ? "attrs" : "NULL", e->attr.n_attrs);
+  sb_printf(&p.body, "  %s%.*s(%s, %u, %s, %u, %s, %zu, ", e->n_defs ? "const int error = " : "return ", STR_ARG(e->attr.symbol),
+            s->n_in ? "in" : "NULL", s->n_in, n_out ? "out" : "NULL", n_out, e->attr.n_attrs ? "attrs" : "NULL", e->attr.n_attrs);
   print_scratch(&p);
-  sb_puts(&p.body, ", env);\n  if (error != CASTNET_OK) return error;\n");
+  sb_puts(&p.body, ", env);\n");
+  if (e->n_defs) sb_puts(&p.body, "  if (error != CASTNET_OK) return error;\n");
   for (uint32_t k = 0; k < e->n_defs; k++) print_def(&p, &e->defs[k], k);
   emit_symbol_params(c, &p.params, &p.symbols);
   emit_symbol_args(c, &p.args, &p.symbols);
   StrBuf rest = sb_new(c->arena), comment = sb_new(c->arena);
   if (s->n_out && s->out[0] != NO_TENSOR) emit_describe(c, &comment, s->out[0]);
-  sb_printf(&rest, "(%s) {\n%s  return CASTNET_OK;\n}\n", p.params.data, p.body.data);
+  sb_printf(&rest, "(%s) {\n%s%s}\n", p.params.data, p.body.data, e->n_defs ? "  return CASTNET_OK;\n" : "");
   emit_call(c, s, emit_function(c, s, "int", sb_view(&comment), sb_view(&rest)), true, sb_view(&p.args));
   for (uint32_t k = 0; k < e->n_defs; k++) c->decided[e->defs[k].symbol->symbol.index] = true;
   emit_checks(c);

@@ -39,8 +39,8 @@ static void print_finish(KernelPrinter *k, const Finish *f, bool by_row, uint32_
     kernel_arg(k, ".scale = %s", stored ? emit_param(&k->params, f->scale.tensor).ptr : "&scale");
     if (stored && f->scale.per_channel) kernel_arg(k, ".scale_step = 1");
     if (f->shifted) kernel_arg(k, ".shift = %s", emit_param(&k->params, f->shift.tensor).ptr);
-    print_bound(k, "lo", f->has_lo, f->lo, "cn_from_bits_f32(0xff800000u)");
-    print_bound(k, "hi", f->has_hi, f->hi, "cn_from_bits_f32(0x7f800000u)");
+    print_bound(k, "lo", f->has_lo, f->lo, "cn_from_bits_f32(0xff800000u /* -infinity */)");
+    print_bound(k, "hi", f->has_hi, f->hi, "cn_from_bits_f32(0x7f800000u /* infinity */)");
     if (f->zero) kernel_arg(k, ".zero = %d", f->zero);
   }
   kernel_group_end(k);

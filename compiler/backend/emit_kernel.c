@@ -221,8 +221,8 @@ static void print_registers(KernelPrinter *k, const Registers *r, uint32_t bias,
   }
   if (r->clamp) {
     sb_printf(&flags, "%sCN_EP_CLAMP", flags.len ? " | " : "");
-    kernel_arg(k, ".lo = %s", r->lo.len ? r->lo.ptr : "cn_from_bits_f32(0xff800000u)");
-    kernel_arg(k, ".hi = %s", r->hi.len ? r->hi.ptr : "cn_from_bits_f32(0x7f800000u)");
+    kernel_arg(k, ".lo = %s", r->lo.len ? r->lo.ptr : "cn_from_bits_f32(0xff800000u /* -infinity */)");
+    kernel_arg(k, ".hi = %s", r->hi.len ? r->hi.ptr : "cn_from_bits_f32(0x7f800000u /* infinity */)");
   }
   if (any) kernel_arg(k, ".flags = %s", flags.data);
   emit_tile_args(k, tile);

@@ -110,7 +110,7 @@ static void print_map(NestPrinter *p) {
 /* ---- reductions ----------------------------------------------------------------------------------------------------------------- */
 Str nest_combine(NestPrinter *p, Str a, Str b) {
   Str args[2] = {a, b};
-  return expr_fn_text(p->c, reduce_combiner(p->n->reduce), p->n->acc, args);
+  return expr_bare(expr_fn_text(p->c, reduce_combiner(p->n->reduce), p->n->acc, args));
 }
 
 void nest_finish(NestPrinter *p, Str acc, const Str *coords, unsigned indent) {
@@ -130,7 +130,7 @@ void nest_finish(NestPrinter *p, Str acc, const Str *coords, unsigned indent) {
 
 void nest_declare_acc(NestPrinter *p, const char *array, unsigned indent) {
   Str zero = expr_const_text(p->c, p->n->acc, reduce_identity(p->n->reduce, p->n->acc));
-  sb_printf(p->b, "%*s%s acc%s = %.*s;\n", (int)indent, "", expr_register_ctype(p->n->acc), array, STR_ARG(zero));
+  sb_printf(p->b, "%*s%s acc%s = %.*s;\n", (int)indent, "", expr_register_ctype(p->n->acc), array, STR_ARG(expr_bare(zero)));
 }
 
 /* Opens loops [from, to), printing what becomes known in each. */
@@ -188,7 +188,7 @@ static void lane_runs(NestPrinter *p, ExprPrinter *e, uint32_t last, const char 
 static void declare_lanes(NestPrinter *p, const char *name, unsigned indent) {
   Str zero = expr_const_text(p->c, p->n->acc, reduce_identity(p->n->reduce, p->n->acc));
   sb_printf(p->b, "%*s%s %s[%d];\n", (int)indent, "", expr_register_ctype(p->n->acc), name, LANES);
-  sb_printf(p->b, "%*sfor (int l = 0; l < %d; l++) %s[l] = %.*s;\n", (int)indent, "", LANES, name, STR_ARG(zero));
+  sb_printf(p->b, "%*sfor (int l = 0; l < %d; l++) %s[l] = %.*s;\n", (int)indent, "", LANES, name, STR_ARG(expr_bare(zero)));
 }
 
 /* The innermost axis is reduced: LANES partial results, joined by halving. Long float sums are made of blocks, so that the
@@ -247,7 +247,7 @@ static void reduce_strips(NestPrinter *p) {
   sb_printf(b, "%*sconst int n = %s - i%u < %d ? (int)(%s - i%u) : %d;\n", (int)indent, "", size.ptr, strip, STRIP, size.ptr, strip, STRIP);
   Str zero = expr_const_text(p->c, n->acc, reduce_identity(n->reduce, n->acc));
   sb_printf(b, "%*s%s acc[%d];\n", (int)indent, "", expr_register_ctype(n->acc), STRIP);
-  sb_printf(b, "%*sfor (int l = 0; l < n; l++) acc[l] = %.*s;\n", (int)indent, "", STR_ARG(zero));
+  sb_printf(b, "%*sfor (int l = 0; l < n; l++) acc[l] = %.*s;\n", (int)indent, "", STR_ARG(expr_bare(zero)));
   unsigned inner = indent;
   for (uint32_t j = p->outer; j < n->n_axes; j++, inner += 2) nest_open_loop(p, j, inner);
   sb_printf(b, "%*sfor (int l = 0; l < n; l++) {\n", (int)inner, "");
@@ -270,7 +270,7 @@ void nest_arg_update(NestPrinter *p, Str value, unsigned indent) {
   bool max = n->reduce == REDUCE_ARGMAX;
   Str acc = STR("acc");
   Str better = expr_fn_text(p->c, max ? (n->arg_last ? SC_ge : SC_gt) : n->arg_last ? SC_le : SC_lt, n->acc, (Str[]){STR("x"), acc});
-  sb_printf(p->b, "%*sconst %s x = %.*s;\n", (int)indent, "", expr_register_ctype(n->acc), STR_ARG(value));
+  sb_printf(p->b, "%*sconst %s x = %.*s;\n", (int)indent, "", expr_register_ctype(n->acc), STR_ARG(expr_bare(value)));
   sb_printf(p->b, "%*sif (i%u == 0 || %.*s%s) {\n", (int)indent, "", last, STR_ARG(better),
             dtype_is_float(n->acc) ? (n->arg_last ? " || x != x" : " || (x != x && acc == acc)") : "");
   sb_printf(p->b, "%*sacc = x;\n%*sat = i%u;\n%*s}\n", (int)indent + 2, "", (int)indent + 2, "", last, (int)indent, "");
@@ -323,7 +323,7 @@ static void print_scan(NestPrinter *p) {
   unsigned inner = open_loops(p, &e, n->n_axes - 1, n->n_axes, indent);
   if (n->scan_exclusive) nest_store(p, &e, STR("acc"), inner);
   sb_printf(p->b, "%*sacc = ", (int)inner, "");
-  sb_str(p->b, expr_fn_text(p->c, n->scan_fn, n->acc, (Str[]){STR("acc"), expr_print_result(&e)}));
+  sb_str(p->b, expr_bare(expr_fn_text(p->c, n->scan_fn, n->acc, (Str[]){STR("acc"), expr_print_result(&e)})));
   sb_puts(p->b, ";\n");
   if (!n->scan_exclusive) nest_store(p, &e, STR("acc"), inner);
   (void)close_loops(p, n->n_axes, inner);

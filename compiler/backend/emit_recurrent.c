@@ -27,6 +27,11 @@ static Str emit_act(EmitCtx *c, const Step *s, RecurrentAct act) {
   return emit_function(c, s, "void", (Str){0}, sb_view(&b));
 }
 
+/* "x + 128", and x alone where nothing is added. */
+static const char *behind(const EmitCtx *c, Str x, long long offset) {
+  return offset ? arena_printf(c->arena, "%s + %lld", x.ptr, offset).ptr : x.ptr;
+}
+
 static void print_direction(KernelPrinter *k, const RecurrentStep *r, uint32_t d, const Str *names, const Str *acts) {
   StrBuf *b = &k->body;
   EmitCtx *c = k->c;
@@ -35,36 +40,33 @@ static void print_direction(KernelPrinter *k, const RecurrentStep *r, uint32_t d
   long long hidden = (long long)r->attr.hidden, gh = hidden * r->gates;
   const Dim *batch = p->tensors.data[s->in[0]].dims[1];
   sb_printf(b, "  a.reverse = %d;\n", r->attr.direction == 1 || d == 1);
-  sb_printf(b, "  a.x = %s + %lld;\n", names[0].ptr, d * gh);
-  if (r->r_packed) sb_printf(b, "  a.r = %s + %lld;\n", names[2].ptr, (long long)(d * r->packed));
+  sb_printf(b, "  a.x = %s;\n", behind(c, names[0], d * gh));
+  if (r->r_packed) sb_printf(b, "  a.r = %s;\n", behind(c, names[2], (long long)(d * r->packed)));
   else {
-    sb_printf(b, "  cn_pack_b_f32(%s + %lld, 1, %lld, %lld, %lld, %u, packed);\n", names[2].ptr, d * gh * hidden, hidden, hidden, r->gates == 3 ? 2 * hidden : gh, r->nr);
+    sb_printf(b, "  cn_pack_b_f32(%s, 1, %lld, %lld, %lld, %u, packed);\n", behind(c, names[2], d * gh * hidden), hidden, hidden, r->gates == 3 ? 2 * hidden : gh, r->nr);
     if (r->gates == 3)
       sb_printf(b, "  cn_pack_b_f32(%s + %lld, 1, %lld, %lld, %lld, %u, packed + cn_pack_size(%lld, %lld, %u));\n", names[2].ptr,
                 (d * gh + 2 * hidden) * hidden, hidden, hidden, hidden, r->nr, hidden, 2 * hidden, r->nr);
     sb_puts(b, "  a.r = packed;\n");
   }
-  if (names[3].len) sb_printf(b, "  a.r_bias = %s + %lld;\n", names[3].ptr, d * hidden);
-  if (names[7].len) sb_printf(b, "  a.peephole = %s + %lld;\n", names[7].ptr, d * 3 * hidden);
+  if (names[3].len) sb_printf(b, "  a.r_bias = %s;\n", behind(c, names[3], d * hidden));
+  if (names[7].len) sb_printf(b, "  a.peephole = %s;\n", behind(c, names[7], d * 3 * hidden));
   const char *y_names[3] = {"y", "y_h", "y_c"};
   StrBuf state = sb_new(c->arena);
   emit_symbols_add(c, &k->symbols, batch);
-  sb_printf(&state, "%u * ", d);
-  emit_dim(c, &state, batch);
-  sb_printf(&state, " * %lld", hidden);
-  if (s->out[0] != NO_TENSOR) {
-    sb_printf(b, "  a.y = y + %u * ", d);
-    emit_dim(c, b, batch);
-    sb_printf(b, " * %lld;\n", hidden);
+  if (d > 0) { /* the second direction's part: one is all that there are before it */
+    sb_puts(&state, " + ");
+    emit_dim(c, &state, dim_mulc(p->dims, batch, hidden));
   }
+  if (s->out[0] != NO_TENSOR) sb_printf(b, "  a.y = y%s;\n", state.len ? state.data : "");
   for (int i = 1; i <= (r->attr.cell == CELL_LSTM ? 2 : 1); i++) {
     char field = i == 1 ? 'h' : 'c';
-    if (s->out[i] != NO_TENSOR) sb_printf(b, "  a.%c = %s + %s;\n", field, y_names[i], state.data);
+    if (s->out[i] != NO_TENSOR) sb_printf(b, "  a.%c = %s%s;\n", field, y_names[i], state.len ? state.data : "");
     else {
       sb_printf(b, "  a.%c = state%s", field, i == 2 ? " + a.batch * a.hidden" : "");
       sb_puts(b, ";\n");
     }
-    if (names[4 + i].len) sb_printf(b, "  memcpy(a.%c, %s + %s, a.batch * a.hidden * sizeof *a.%c);\n", field, names[4 + i].ptr, state.data, field);
+    if (names[4 + i].len) sb_printf(b, "  memcpy(a.%c, %s%s, a.batch * a.hidden * sizeof *a.%c);\n", field, names[4 + i].ptr, state.len ? state.data : "", field);
     else sb_printf(b, "  memset(a.%c, 0, a.batch * a.hidden * sizeof *a.%c);\n", field, field);
   }
   static const char *const fields[] = {"f", "g", "act"};

@@ -108,25 +108,25 @@ static bool place_operands(TilePrinter *p, const PTensor *out, uint32_t done, co
 
 /* `const float *restrict x0 = (const float *)x[0] + index * 100 + m0 * 10 + n0;` */
 static void print_pointers(TilePrinter *p, StrBuf *b) {
-  bool *done = NEW_ARRAY(p->c->arena, bool, p->n_operands + 1), index = false;
+  static const char *const at[3] = {"index", "m0", "n0"};
+  bool *done = NEW_ARRAY(p->c->arena, bool, p->n_operands + 1), used[3] = {false};
   for (uint32_t k = 1; k <= p->e->n_loads; k++) {
     if (!p->pointers[k].len || done[p->of[k]]) continue;
     const Access *a = &p->accesses[k];
     const Dim *stride[3] = {p->index[p->of[k]], a->stride[0], a->stride[1]};
-    static const char *const at[3] = {"index", "m0", "n0"};
     const char *type = emit_ctype(p->c, a->tensor);
     done[p->of[k]] = true;
     sb_printf(b, "  const %s *restrict %s = (const %s *)x[%u]", type, p->pointers[k].ptr, type, p->of[k]);
     for (int i = 0; i < 3; i++) {
       if (dim_is(stride[i], 0)) continue;
-      index = index || i == 0;
+      used[i] = true;
       sb_printf(b, " + %s", at[i]);
       if (!dim_is(stride[i], 1)) sb_printf(b, " * %lld", (long long)stride[i]->value);
     }
     sb_puts(b, ";\n");
   }
-  if (!index) sb_puts(b, "  (void)index;\n");
-  sb_puts(b, "  (void)m0;\n  (void)n0;\n");
+  for (int i = 0; i < 3; i++)
+    if (!used[i]) sb_printf(b, "  (void)%s;\n", at[i]);
 }
 
 static ExprPrinter columns_printer(TilePrinter *p, const char *column) {
@@ -134,7 +134,7 @@ static ExprPrinter columns_printer(TilePrinter *p, const char *column) {
   coords[0] = STR("i");
   coords[1] = arena_printf(p->c->arena, "%s", column);
   Str *given = arena_dup(p->c->arena, p->given, (p->e->n_loads + 1) * sizeof *given);
-  given[0] = arena_printf(p->c->arena, "y[%s]", column);
+  given[0] = arena_printf(p->c->arena, "y[%.*s]", STR_ARG(expr_bare(coords[1])));
   return expr_printer(p->c, &p->expr, 2, coords, p->accesses, p->pointers, given, "t", true);
 }
 
@@ -148,10 +148,10 @@ static void print_body(TilePrinter *p, StrBuf *b) {
   expr_print_depth(&rest, &again, 1, 4);
   sb_printf(b, "    for (; j + %d <= n; j += %d) {\n      for (size_t l = 0; l < %d; l++) {\n", LANES, LANES, LANES);
   expr_print_depth(&e, b, 2, 8);
-  sb_printf(b, "        y[j + l] = %.*s;\n      }\n    }\n", STR_ARG(expr_print_result(&e)));
+  sb_printf(b, "        y[j + l] = %.*s;\n      }\n    }\n", STR_ARG(expr_bare(expr_print_result(&e))));
   sb_puts(b, "    for (; j < n; j++) {\n");
   expr_print_depth(&rest, b, 2, 6);
-  sb_printf(b, "      y[j] = %.*s;\n    }\n  }\n", STR_ARG(expr_print_result(&rest)));
+  sb_printf(b, "      y[j] = %.*s;\n    }\n  }\n", STR_ARG(expr_bare(expr_print_result(&rest))));
 }
 
 TileFunction emit_tile(EmitCtx *c, const Step *s, uint32_t out_tensor, const Epilogue *e, uint32_t done, const TileAxes *axes) {
