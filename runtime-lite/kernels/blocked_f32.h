@@ -148,17 +148,17 @@ CN_KERNEL void cn_blocked_tile_f32(const cn_blocked_job *j, size_t first, size_t
     CN_UNROLL(24)
     for (size_t i = 0; i < nb * np; i++) sums[i] = cn_vf32_load(bias + i % nb * lanes);
   }
-  if (i0 != 0) {
-    CN_UNROLL(24)
-    for (size_t i = 0; i < nb * np; i++)
-      if (i / nb < n) sums[i] = cn_vf32_load(out + i % nb * row + i / nb * lanes);
-  }
   if (i0 == 0 && (ep->flags & CN_EP_RESIDUAL)) { /* now: it may be the result itself, which takes the parts' sums */
     CN_UNROLL(24)
     for (size_t i = 0; i < nb * np; i++)
       if (i / nb < n) sums[i] = cn_vf32_add(sums[i], cn_vf32_load(ep->residual + at + i % nb * row + i / nb * lanes));
   }
   cn_blocked_depth_f32(j, i0, i1, p, weights, ahead, dense, nb, np, sums);
+  if (i0 != 0) { /* sums of parts, added: a fraction of the rounding that one long sum has */
+    CN_UNROLL(24)
+    for (size_t i = 0; i < nb * np; i++)
+      if (i / nb < n) sums[i] = cn_vf32_add(sums[i], cn_vf32_load(out + i % nb * row + i / nb * lanes));
+  }
   if (i1 == j->walk->blocks && (ep->flags & CN_EP_CLAMP)) {
     const cn_vf32 lo = cn_vf32_set1(ep->lo), hi = cn_vf32_set1(ep->hi);
     CN_UNROLL(24)

@@ -158,20 +158,21 @@ CN_KERNEL void cn_winograd_sums_f32(const cn_winograd_product *p, size_t tile, s
   for (size_t i = 0; i < np; i++) x[i] = p->in + (tile + cn_min(i, n - 1)) * p->in_row + c0;
   CN_UNROLL(24)
   for (size_t i = 0; i < nb * np; i++) sums[i] = cn_vf32_zero();
+  cn_blocked_products_f32(x, p->weights + c0 * nb * CN_VF32_LANES, ahead, depth, nb, np, sums);
   if (c0) {
     CN_UNROLL(24)
     for (size_t i = 0; i < nb * np; i++)
-      if (i / nb < n) sums[i] = cn_vf32_load(out + i / nb * p->out_row + i % nb * CN_VF32_LANES);
+      if (i / nb < n) sums[i] = cn_vf32_add(sums[i], cn_vf32_load(out + i / nb * p->out_row + i % nb * CN_VF32_LANES));
   }
-  cn_blocked_products_f32(x, p->weights + c0 * nb * CN_VF32_LANES, ahead, depth, nb, np, sums);
   CN_UNROLL(24)
   for (size_t i = 0; i < nb * np; i++)
     if (i / nb < n) cn_vf32_store(out + i / nb * p->out_row + i % nb * CN_VF32_LANES, sums[i]);
 }
 
-/* A part of the depth at a time whose weights stay in the first cache; tiles ask for the part behind it. */
+/* A part of the depth at a time: its weights stay in the first cache, its sums are short, for the error that they bring. Tiles
+ * ask for the part behind it. */
 CN_KERNEL void cn_winograd_product_of(const cn_winograd_product *p, size_t nb, size_t np) {
-  const size_t each = 8192 / (nb * CN_VF32_LANES);
+  const size_t each = CN_WINOGRAD_PART;
   for (size_t c0 = 0; c0 < p->depth; c0 += each) {
     const size_t depth = cn_min(each, p->depth - c0);
     const float *next = p->weights + (c0 + depth) * nb * CN_VF32_LANES;
