@@ -107,6 +107,7 @@ VARIANTS = {  # of the suite's cases: how many of them in the quick form (every 
     "first_constant": (20, ""),
     "rest_constant": (20, ""),
 }
+LIMITS = "{python} tests/control/limits.py --castnet {plain}"
 CONTROL = "{python} tests/conformance/run.py --cases {control} --expected tests/control/expected_failures.txt"
 MUTANTS = "{python} tests/conformance/run.py --castnet {plain} --expected tests/control/expected_failures.txt"
 MODELS = "{python} tests/models/run.py --castnet {plain}"
@@ -151,10 +152,10 @@ STAGES = [
           [f"{variant(name)} --every {every}" for name, (every, _) in VARIANTS.items()], [variant(name) for name in VARIANTS]),
     Stage("strings", "strings, labels, maps through generated code, against Python's",
           ["{python} tests/strings/run.py --castnet {plain} --sanitize"]),
-    Stage("control", "loops and branches in forms that the suite lacks, and mutants of those that it has; all calls of one compiled model each",
-          [f"{CONTROL} --castnet {{plain}}", f"{MUTANTS} --cases {{mutants}}"],
+    Stage("control", "loops and branches in forms that the suite lacks, and mutants of those that it has; all calls of one compiled model each; what bounds hostile data",
+          [f"{CONTROL} --castnet {{plain}}", f"{MUTANTS} --cases {{mutants}}", LIMITS],
           [f"{CONTROL} --castnet {{plain}} --target {target}" for target in ("c99", "x86-64-v3")] + [f"{CONTROL} --castnet {{sanitize}} --sanitize"] +
-          [f"{MUTANTS} --cases {{mutants_many}} {how}".strip() for how in ("", "--cc clang --check=--no-fuse", "--check=--no-reuse")]),
+          [f"{MUTANTS} --cases {{mutants_many}} {how}".strip() for how in ("", "--cc clang --check=--no-fuse", "--check=--no-reuse")] + [LIMITS]),
     Stage("sequences", "sequences and optionals through generated code, random programs too, against Python's lists",
           ["{python} tests/sequences/run.py --castnet {plain}"],
           ["{python} tests/sequences/run.py --castnet {plain} --count 400", "{python} tests/sequences/run.py --castnet {plain} --count 100 --sanitize"]),

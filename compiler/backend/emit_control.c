@@ -29,7 +29,9 @@ static void comment(EmitCtx *c, const Step *s) {
   StrBuf name = sb_new(c->arena), op = sb_new(c->arena);
   names_comment(&name, s->src.node_name, 80);
   names_comment(&op, s->src.op_type, 80);
-  emit_line(c, "/* %s (%.*s) */", name.data, (int)op.len - 2, op.data + 1);
+  const int op_len = (int)op.len - 2; /* without quotes */
+  if (s->src.node_name.len) emit_line(c, "/* %s (%.*s) */", name.data, op_len, op.data + 1);
+  else emit_line(c, "/* %.*s */", op_len, op.data + 1);
 }
 
 bool emit_if(EmitCtx *c, const Step *s) {
