@@ -254,8 +254,8 @@ static void print_offsets(Frame *f, const Wanted *want, StrBuf *b) {
   VEC(Str) locals = {0};
   for (size_t i = 0; i < f->offset_dims.n; i++) {
     if (!map_has(&want->words, stops_offset_local(f, i))) continue;
-    if (f->offset_dims.data[i].placed_after) { /* set when data have decided it */
-      sb_printf(b, "  int64_t %.*s = 0;\n", STR_ARG(stops_offset_local(f, i)));
+    if (f->offset_dims.data[i].placed_after) { /* set when data have decided it; --poison asks whether they have */
+      sb_printf(b, "  int64_t %.*s = %d;\n", STR_ARG(stops_offset_local(f, i)), f->opt->poison ? -1 : 0);
       continue;
     }
     vec_push(f->arena, used, f->offset_dims.data[i].dim);
