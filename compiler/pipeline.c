@@ -52,12 +52,18 @@ static uint32_t block_of(const PipelineOptions *opt, size_t i) {
   return opt->optimise && target_tile(level, "blocked_f32") ? level->vector_bits / 32 : 0;
 }
 
+static bool has_blocks(const PipelineOptions *opt) {
+  bool any = block_of(opt, 0) != 0;
+  for (size_t i = 1; i < opt->backend.target->n_levels; i++) any = any || block_of(opt, i);
+  return any;
+}
+
 /* The graph in the layout of level i, which levels before it may have, too. */
 static Ir *level_graph(const PipelineOptions *opt, Ir *ir, const Pipeline *p, size_t i) {
   const uint32_t block = block_of(opt, i);
   for (size_t k = 0; k < i; k++)
     if (block_of(opt, k) == block) return p->irs[k];
-  if (block == 0) return ir;
+  if (!has_blocks(opt)) return ir;
   if (opt->backend.target->n_levels) ir = ir_clone(ir);
   return passes_layout(ir, block) ? ir : NULL;
 }
@@ -112,7 +118,7 @@ bool pipeline_run(Arena *a, Diags *d, const PipelineOptions *opt, Pipeline *ret)
   if (dumps(opt, "graph")) return ir_print(opt->dump, ir), true;
 
   const bool kernels = strcmp(opt->backend.target->language, "c") == 0;
-  if (!passes_run(ir, (PassOptions){.optimise = opt->optimise, .kernels = kernels, .float_qdq = opt->float_qdq})) return false;
+  if (!passes_run(ir, (PassOptions){.optimise = opt->optimise, .kernels = kernels, .blocks = has_blocks(opt), .float_qdq = opt->float_qdq})) return false;
   if (!level_graphs(opt, ir, ret)) return false;
   if (dumps(opt, "passes")) return true;
 

@@ -417,8 +417,9 @@ bool emit_pool(EmitCtx *c, const Step *s) {
   if (attr->kind == POOL_AVERAGE) kernel_arg(&k, ".flags = CN_POOL_AVERAGE%s", attr->count_include_pad ? " | CN_POOL_INCLUDE_PAD" : "");
   if (attr->kind == POOL_SUM && attr->block) kernel_arg(&k, ".flags = CN_POOL_SUM");
   kernel_args_end(&k);
-  const char *driver = attr->block ? "cn_blocked_pool_f32(&a" : arena_printf(c->arena, "%s(&a, scratch", window_driver(c->opt->target, "cn_pool_f32", &w)).ptr;
-  kernel_tasks(&k, 2, driver, attr->block ? "cn_blocked_pool_f32_tasks(&a)" : "cn_pool_f32_tasks(&a)");
+  const char *driver = window_driver(c->opt->target, attr->block ? "cn_blocked_pool_f32" : "cn_pool_f32", &w);
+  kernel_tasks(&k, 2, arena_printf(c->arena, "%s(&a%s", driver, attr->block ? "" : ", scratch").ptr,
+               attr->block ? "cn_blocked_pool_f32_tasks(&a)" : "cn_pool_f32_tasks(&a)");
   kernel_finish(&k);
   return true;
 }
@@ -529,4 +530,27 @@ bool emit_contract(EmitCtx *c, const Step *s) {
   kernel_batches_end(&k, g);
   kernel_finish(&k);
   return print_rest(c, s, &g->epilogue, r.done, &tile);
+}
+
+bool emit_lrn(EmitCtx *c, const Step *s) {
+  const LrnStep *v = s->attr;
+  const PTensor *x = &c->program->tensors.data[s->in[0]];
+  uint32_t bits[2];
+  memcpy(&bits[0], &v->scale, sizeof bits[0]);
+  memcpy(&bits[1], &v->bias, sizeof bits[1]);
+  KernelPrinter k = kernel_printer(c, s);
+  const Str in = emit_param(&k.params, s->in[0]);
+  kernel_args(&k, "cn_blocked_lrn_f32_args", true);
+  kernel_arg_size(&k, "images", x->dims[0]);
+  kernel_arg(&k, ".channels = %zu", v->channels);
+  kernel_arg_size(&k, "pixels", dim_mul(c->program->dims, x->dims[2], x->dims[3]));
+  kernel_arg(&k, ".below = %zu, .above = %zu", v->below, v->above);
+  kernel_arg(&k, ".scale = %s, .bias = %s", expr_const_text(c, DT_f32, bits[0]).ptr, expr_const_text(c, DT_f32, bits[1]).ptr);
+  kernel_arg(&k, ".quarters = %d", v->quarters);
+  kernel_arg(&k, ".in = %s", in.ptr);
+  kernel_arg(&k, ".out = y");
+  kernel_args_end(&k);
+  kernel_tasks(&k, 2, "cn_blocked_lrn_f32(&a, scratch", "cn_blocked_lrn_f32_tasks(&a)");
+  kernel_finish(&k);
+  return true;
 }

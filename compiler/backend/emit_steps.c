@@ -4,7 +4,7 @@
 
 bool (*const c_steps[STEP_COUNT])(EmitCtx *c, const Step *s) = {
     [STEP_NEST] = emit_nest, [STEP_CONTRACT] = emit_contract, [STEP_CONV] = emit_conv,
-    [STEP_POOL] = emit_pool, [STEP_SOFTMAX] = emit_softmax, [STEP_NORM] = emit_norm, [STEP_ATTENTION] = emit_attention,
+    [STEP_POOL] = emit_pool, [STEP_LRN] = emit_lrn, [STEP_SOFTMAX] = emit_softmax, [STEP_NORM] = emit_norm, [STEP_ATTENTION] = emit_attention,
     [STEP_EXTERN] = emit_extern, [STEP_SYMBOLS] = emit_symbols, [STEP_RECURRENT] = emit_recurrent, [STEP_ASSIGN] = emit_assign,
     [STEP_IF] = emit_if, [STEP_ELSE] = emit_else, [STEP_END_IF] = emit_end_if, [STEP_LOOP] = emit_loop,
     [STEP_END_LOOP] = emit_end_loop,

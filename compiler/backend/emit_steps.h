@@ -9,6 +9,7 @@ bool emit_nest(EmitCtx *c, const Step *s);
 bool emit_contract(EmitCtx *c, const Step *s);
 bool emit_conv(EmitCtx *c, const Step *s);
 bool emit_pool(EmitCtx *c, const Step *s);
+bool emit_lrn(EmitCtx *c, const Step *s);
 bool emit_softmax(EmitCtx *c, const Step *s);
 bool emit_norm(EmitCtx *c, const Step *s);
 bool emit_attention(EmitCtx *c, const Step *s);

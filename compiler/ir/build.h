@@ -95,6 +95,7 @@ Value *build_contract(Builder *b, Value *x, const uint8_t *lx, Value *y, const u
 Value *build_conv(Builder *b, Value *x, Value *w, Value *bias, Value *x_zero, Value *w_zero, ConvAttr attr);
 /* ret_indices NULL if not wanted. ceil rounds the output size up as ONNX says. */
 Value *build_pool(Builder *b, Value *x, PoolAttr attr, bool ceil_mode, Value **ret_indices);
+Value *build_lrn(Builder *b, Value *x, LrnAttr attr); /* x of rank 3 or more */
 Value *build_softmax(Builder *b, Value *x, uint32_t axis, bool log);
 Value *build_norm(Builder *b, NormKind kind, Value *x, Value *scale, Value *bias, uint32_t axis, float epsilon);
 bool build_recurrent(Builder *b, Value *const *in /* [8] */, RecurrentAttr attr, Value **ret /* [3] */);

@@ -120,6 +120,10 @@ Value *build_softmax(Builder *b, Value *x, uint32_t axis, bool log) {
   return build_emit(b, OP_SOFTMAX, &x, 1, x->type, attr);
 }
 
+Value *build_lrn(Builder *b, Value *x, LrnAttr attr) {
+  return x ? build_emit(b, OP_LRN, &x, 1, x->type, arena_dup(b->ir->arena, &attr, sizeof attr)) : NULL;
+}
+
 /* Scale and bias must broadcast to x without enlarging it. */
 static bool norm_operand(Builder *b, Value *x, Value *v, const char *what) {
   if (!v) return true;

@@ -138,6 +138,12 @@ typedef struct PoolAttr { /* of [N][C][n_spatial axes]; out[1], if present: MaxP
   int64_t p;         /* POOL_LP */
   int64_t block;     /* by pass_layout: as ConvAttr's, in and out */
 } PoolAttr;
+/* x / (bias + alpha / size * sum of x^2 over `size` neighbouring channels)^beta of [N][C][...], one more of them above where size is even. */
+typedef struct LrnAttr {
+  int64_t size;
+  float alpha, beta, bias;
+  int64_t channels; /* by pass_layout: of [N][blocks][H][W][block]; 0: plain */
+} LrnAttr;
 typedef struct SoftmaxAttr { uint32_t axis; bool log; } SoftmaxAttr;
 typedef enum NormKind { NORM_LAYER, NORM_RMS } NormKind;
 /* Normalises over the axes from `axis` on: (x - mean) / sqrt(var + eps) * scale + bias; in[1] scale, in[2] bias broadcast or absent. */

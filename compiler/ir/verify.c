@@ -192,6 +192,17 @@ static bool verify_blocked(Verify *v, const Node *n, int64_t block) {
   return fits && m <= out && m > out - block ? true : fault(v, "the weights are of other channels");
 }
 
+static bool verify_lrn(Verify *v, const Node *n, const LrnAttr *a) {
+  const Value *x = n->in[0];
+  int64_t blocks, block;
+  if (a->size < 1) return fault(v, "a window of %lld channels", (long long)a->size);
+  if (!verify_axis(v, n, 2, is_tensor(x) ? x->type.rank : 0)) return false;
+  if (a->channels == 0) return true;
+  if (x->type.dtype != DT_f32 || x->type.rank != 5 || !dim_is_const(x->type.dims[1], &blocks) || !dim_is_const(x->type.dims[4], &block))
+    return fault(v, "operands without such blocks");
+  return a->channels > 0 && block > 0 && (a->channels - 1) / block + 1 == blocks ? true : fault(v, "%lld channels", (long long)a->channels);
+}
+
 static bool verify_windows(Verify *v, const Node *n, uint32_t n_spatial) {
   const Value *x = n->in[0], *y = n->out[0];
   if (x->type.rank != n_spatial + 2 || y->type.rank != n_spatial + 2) return fault(v, "rank %u with %u spatial axes", x->type.rank, n_spatial);
@@ -220,7 +231,7 @@ static bool verify_branches(Verify *v, const Node *n) {
 static bool tensors_needed(Verify *v, const Node *n) {
   static const uint8_t inputs[OP_COUNT] = {
       [OP_VIEW] = 1, [OP_RESHAPE] = 1, [OP_PAD] = 1, [OP_CONCAT] = 1, [OP_GATHER] = 1, [OP_SCATTER] = 2, [OP_REDUCE] = 1, [OP_SCAN] = 1,
-      [OP_CONTRACT] = 2, [OP_CONV] = 2, [OP_POOL] = 1, [OP_SOFTMAX] = 1, [OP_NORM] = 1, [OP_RECURRENT] = 1, [OP_SYMBOLS] = 1, [OP_GRADIENT] = 3, [OP_IF] = 1};
+      [OP_CONTRACT] = 2, [OP_CONV] = 2, [OP_POOL] = 1, [OP_LRN] = 1, [OP_SOFTMAX] = 1, [OP_NORM] = 1, [OP_RECURRENT] = 1, [OP_SYMBOLS] = 1, [OP_GRADIENT] = 3, [OP_IF] = 1};
   if (n->op != OP_SYMBOLS && n->op != OP_LOOP && n->op != OP_IF && n->n_out == 0) return fault(v, "no output");
   if (n->n_in < inputs[n->op]) return fault(v, "%u operands", n->n_in);
   for (uint32_t k = 0; k < inputs[n->op]; k++)
@@ -273,6 +284,7 @@ static bool verify_op(Verify *v, const Node *n) {
       const PoolAttr *a = n->attr;
       return a->block ? verify_blocked(v, n, a->block) : verify_windows(v, n, a->n_spatial);
     }
+    case OP_LRN: return verify_lrn(v, n, n->attr);
     case OP_SOFTMAX: return ((const SoftmaxAttr *)n->attr)->axis < rank ? verify_axis(v, n, 0, rank) : fault(v, "axis %u", ((const SoftmaxAttr *)n->attr)->axis);
     case OP_NORM: return verify_axis(v, n, ((const NormAttr *)n->attr)->axis, rank);
     case OP_IF: return verify_branches(v, n);

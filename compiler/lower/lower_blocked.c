@@ -4,6 +4,7 @@
 #include "lower/window.h"
 #include "lower/winograd.h"
 
+#include "kernels/blocked.h"
 #include "kernels/pack.h"
 #include "kernels/winograd.h"
 
@@ -123,5 +124,16 @@ bool lower_blocked_conv(Lower *l, const Node *n, ConvStep *s) {
   in[1] = s->depthwise ? pack_depthwise(l, &shape, w) : lower_dense_weights(l, n, &shape, &win, s, &scratch);
   in[2] = padded_bias(l, &shape, bias);
   (void)lower_step(l, STEP_CONV, in, 5, &out, 1, s, scratch, n->src);
+  return true;
+}
+
+bool lower_lrn(Lower *l, const Node *n) {
+  const LrnAttr *a = n->attr;
+  LrnStep *s = NEW(l->a, LrnStep);
+  const uint32_t in = lower_dense(l, n->in[0], n->src), out = lower_result(l, n->out[0]);
+  const size_t last = (size_t)a->channels - 1, below = (size_t)(a->size - 1) / 2, above = (size_t)a->size / 2;
+  *s = (LrnStep){(size_t)a->channels, below < last ? below : last, above < last ? above : last, a->alpha / (float)a->size, a->bias, (int)(a->beta * 4)};
+  const size_t scratch = sizeof(float) * cn_blocked_lrn_f32_scratch(s->channels, s->below, s->above, known(n->in[0]->type.dims[4]));
+  (void)lower_step(l, STEP_LRN, &in, 1, &out, 1, s, dim_const(l->p->dims, (int64_t)scratch), n->src);
   return true;
 }

@@ -39,6 +39,7 @@ bool lower_scan(Lower *l, const Node *n);
 bool lower_contract(Lower *l, const Node *n);
 bool lower_conv(Lower *l, const Node *n);
 bool lower_pool(Lower *l, const Node *n);
+bool lower_lrn(Lower *l, const Node *n);
 bool lower_softmax(Lower *l, const Node *n);
 bool lower_norm(Lower *l, const Node *n);
 void lower_fuse_attention(Lower *l); /* over all steps, once they are made */

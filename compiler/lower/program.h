@@ -152,6 +152,12 @@ typedef struct ConvStep {
   Epilogue epilogue;
 } ConvStep;
 
+/* in[0] [N][blocks][H][W][block], each element over (bias + scale * the sum of squares of `below` + 1 + `above` channels)^(quarters / 4). */
+typedef struct LrnStep {
+  size_t channels, below, above;
+  float scale, bias;
+  int quarters;
+} LrnStep;
 /* in[0] as [outer][n][inner], dense, softmax along n. */
 typedef struct SoftmaxStep {
   const Dim *outer, *n, *inner;

@@ -48,6 +48,7 @@ static int64_t element_time(const Program *p, const Target *t, const Step *s) {
     for (uint32_t i = 0; i < a->n_spatial; i++) n *= a->kernel[i];
     each = PS_OPERATION;
   }
+  if (s->kind == STEP_LRN) n = 1, each = PS_NORM;
   if (s->kind == STEP_SOFTMAX) n = 1, each = PS_SOFTMAX;
   if (s->kind == STEP_NORM) n = 1, each = PS_NORM;
   if (s->kind == STEP_NEST) n = nest_operations(s->attr), each = PS_OPERATION;
@@ -112,7 +113,7 @@ static bool step_parts(const Program *p, const Step *s, uint32_t *ret) {
     case STEP_ATTENTION: return contract_parts(&((const AttentionStep *)s->attr)->scores, false, ret);
     case STEP_CONV: return conv->depthwise || conv->w_packed;
     case STEP_SOFTMAX: return !dim_is(((const SoftmaxStep *)s->attr)->outer, 1);
-    case STEP_POOL: case STEP_NORM: return true;
+    case STEP_POOL: case STEP_LRN: case STEP_NORM: return true;
     default: return false;
   }
 }

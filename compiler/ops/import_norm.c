@@ -184,41 +184,11 @@ bool import_group_norm(OpContext *c) {
   return op_give(c, 0, build_fn2(b, SC_add, build_fn2(b, SC_mul, v, scale), bias));
 }
 
-/* ---- others ---- */
-/* x / (bias + alpha / size * sum of squares over `size` neighbouring channels)^beta */
-/* base ^ beta for a base that is positive: quarters by square roots, which are exact to half a place and faster than a power. */
-static Value *quarter_power(OpContext *c, Value *base, double beta) {
-  Builder *b = &c->b;
-  if (beta == 1.0) return base;
-  if (beta != 0.25 && beta != 0.5 && beta != 0.75) return build_fn2(b, SC_pow, base, op_scalar_like(c, base, beta));
-  Value *half = build_fn1(b, SC_sqrt, base);
-  if (beta == 0.5) return half;
-  Value *quarter = build_fn1(b, SC_sqrt, half);
-  return beta == 0.25 ? quarter : build_fn2(b, SC_mul, half, quarter);
-}
-
 bool import_lrn(OpContext *c) {
-  Builder *b = &c->b;
-  DimCtx *d = op_dims(c);
-  Value *x = op_in(c, 0);
-  const int64_t size = op_int(c, "size", 0);
-  if (size < 1 || size > INT32_MAX) return op_fail(c, DIAG_E0304, "attribute 'size' is %lld", (long long)size);
-  if (x->type.rank < 3) return op_fail(c, DIAG_E0402, "input %s must have rank 3 or more", op_shape(c, 0));
-  const Dim *const dims[] = {x->type.dims[0], d->one, x->type.dims[1],
-                             dim_product(d, x->type.dims + 2, x->type.rank - 2)};
-  const int64_t kernel[] = {size, 1}, ones[] = {1, 1};
-  const Dim *const lo[] = {dim_const(d, (size - 1) / 2), d->zero}, *const hi[] = {dim_const(d, size / 2), d->zero};
-  const PoolAttr pool = {
-      .kind = POOL_SUM, .n_spatial = 2, .kernel = kernel, .stride = ones, .dilation = ones, .pad_lo = lo, .pad_hi = hi};
-  Value *sum = build_pool(b, build_reshape(b, build_fn2(b, SC_mul, x, x), 4, dims), pool, false, NULL);
-  sum = build_reshape(b, sum, x->type.rank, x->type.dims);
-  if (!sum) return false;
-  Value *scaled = build_fn2(b, SC_mul, sum, op_scalar_like(c, x, (double)(op_float(c, "alpha", 1e-4f) / (float)size)));
-  Value *base = build_fn2(b, SC_add, scaled, op_scalar_like(c, x, (double)op_float(c, "bias", 1)));
-  const double alpha = (double)op_float(c, "alpha", 1e-4f), bias = (double)op_float(c, "bias", 1);
-  const double beta = (double)op_float(c, "beta", 0.75f);
-  Value *power = alpha >= 0 && bias > 0 ? quarter_power(c, base, beta) : build_fn2(b, SC_pow, base, op_scalar_like(c, x, beta));
-  return op_give(c, 0, build_fn2(b, SC_div, x, power));
+  const LrnAttr attr = {.size = op_int(c, "size", 0), .alpha = op_float(c, "alpha", 1e-4f), .beta = op_float(c, "beta", 0.75f), .bias = op_float(c, "bias", 1)};
+  if (attr.size < 1 || attr.size > INT32_MAX) return op_fail(c, DIAG_E0304, "attribute 'size' is %lld", (long long)attr.size);
+  if (op_rank(c, 0) < 3) return op_fail(c, DIAG_E0402, "input %s must have rank 3 or more", op_shape(c, 0));
+  return op_give(c, 0, build_lrn(&c->b, op_in(c, 0), attr));
 }
 
 bool import_mean_variance_norm(OpContext *c) {

@@ -163,6 +163,17 @@ static bool layout_reduce(Builder *b, const Node *n, Layout *l, Value **ret) {
   return give_pool(b, n, l, x, attr, ret);
 }
 
+/* ---- normalisation over neighbouring channels ---- */
+/* A plain one is nests from here on. */
+static bool layout_lrn(Builder *b, const Node *n, Layout *l, Value **ret) {
+  LrnAttr a = *(const LrnAttr *)n->attr;
+  Value *x = blocked_of(l, n->in[0]);
+  const bool quarters = a.beta == 0.25f || a.beta == 0.5f || a.beta == 0.75f;
+  if (b->graph->parent || !x || !quarters || !(a.alpha >= 0) || !(a.bias > 0)) return legalise_node(b, n, ret);
+  a.channels = size_of(n->in[0], 1);
+  return give(b, l, n, build_lrn(b, x, a), ret);
+}
+
 /* ---- element-wise work ---- */
 static bool is_full(const Value *v, const Value *out) {
   return v->type.rank == 4 && memcmp(v->type.dims, out->type.dims, 4 * sizeof *out->type.dims) == 0;
@@ -234,7 +245,8 @@ static bool layout_concat(Builder *b, const Node *n, Layout *l, Value **ret) {
 }
 
 static bool layout(Builder *b, const Node *n, Value **ret, void *user) {
-  if (b->graph->parent) return false; /* bodies of loops and branches stay plain */
+  if (n->op == OP_LRN) return layout_lrn(b, n, user, ret);
+  if (b->graph->parent || ((const Layout *)user)->block == 0) return false; /* bodies of loops and branches stay plain */
   switch (n->op) {
     case OP_CONV: return layout_conv(b, n, user, ret);
     case OP_POOL: return layout_pool(b, n, user, ret);

@@ -2,7 +2,7 @@
  * of other types than f32 as reductions over views. */
 #include "passes/passes.h"
 
-typedef struct Legalise { bool kernels, all; } Legalise;
+typedef struct Legalise { bool kernels, all, blocks; } Legalise;
 
 static bool is_narrow_float(DType t) { return dtype_is_float(t) && dtype_rows[t].bits < 32; }
 
@@ -239,6 +239,41 @@ static bool pool(Builder *b, const Node *n, Value **ret) {
   return ret[0] != NULL;
 }
 
+/* ---- normalisation over neighbouring channels ---------------------------------------------------------------------------------- */
+/* base to the power beta for a base that is positive: quarters by square roots, which are exact to half a place and faster than a power. */
+static Value *quarter_power(Builder *b, Value *base, double beta) {
+  if (beta == 1.0) return base;
+  if (beta != 0.25 && beta != 0.5 && beta != 0.75) return build_fn2(b, SC_pow, base, like(b, base, beta));
+  Value *half = build_fn1(b, SC_sqrt, base);
+  if (beta == 0.5) return half;
+  Value *quarter = build_fn1(b, SC_sqrt, half);
+  return beta == 0.25 ? quarter : build_fn2(b, SC_mul, half, quarter);
+}
+
+/* For each place the sum of squares of its channel's neighbours, in f32 where the type is narrower. */
+static Value *lrn_sum(Builder *b, Value *x, const LrnAttr *a) {
+  DimCtx *d = b->ir->dims;
+  const DType t = x->type.dtype, wide = is_narrow_float(t) ? DT_f32 : t;
+  const Dim *const dims[] = {x->type.dims[0], d->one, x->type.dims[1], dim_product(d, x->type.dims + 2, x->type.rank - 2)};
+  const int64_t kernel[] = {a->size, 1}, ones[] = {1, 1};
+  const Dim *const lo[] = {dim_const(d, (a->size - 1) / 2), d->zero};
+  const Windows w = {2, 2, ones, ones, kernel, lo, dims + 2};
+  Value *squares = build_cast(b, build_reshape(b, build_fn2(b, SC_mul, x, x), 4, dims), wide, true);
+  Value *v = windows_view(b, fit(b, squares, &w, NULL), &w);
+  if (!v) return NULL;
+  return build_reshape(b, build_cast(b, build_reduce(b, REDUCE_SUM, v, axes_from(4, 6), false), t, true), x->type.rank, x->type.dims);
+}
+
+static Value *lrn(Builder *b, Value *x, const LrnAttr *a) {
+  Value *sum = lrn_sum(b, x, a);
+  if (!sum) return NULL;
+  Value *scaled = build_fn2(b, SC_mul, sum, like(b, x, (double)(a->alpha / (float)a->size)));
+  Value *base = build_fn2(b, SC_add, scaled, like(b, x, (double)a->bias));
+  const double beta = (double)a->beta;
+  Value *power = a->alpha >= 0 && a->bias > 0 ? quarter_power(b, base, beta) : build_fn2(b, SC_pow, base, like(b, base, beta));
+  return build_fn2(b, SC_div, x, power);
+}
+
 /* ---- convolution ------------------------------------------------------------------------------------------------------------------- */
 /* Zeros between the elements of each spatial axis: [.., n, ..] -> [.., (n - 1) * up + 1, ..]. */
 static Value *dilate(Builder *b, Value *x, uint32_t axis, int64_t up) {
@@ -385,6 +420,10 @@ static bool legalise(Builder *b, const Node *n, Value **ret, void *user) {
       if (f32 && l->all && softmax_fits(n)) return false;
       ret[0] = softmax(b, n->in[0], n->attr);
       return true;
+    case OP_LRN:
+      if (f32 && l->blocks) return false;
+      ret[0] = lrn(b, n->in[0], n->attr);
+      return true;
     case OP_NORM:
       if (f32 && l->all && norm_fits(n)) return false;
       ret[0] = norm(b, n);
@@ -409,12 +448,12 @@ static bool legalise(Builder *b, const Node *n, Value **ret, void *user) {
 }
 
 bool legalise_node(Builder *b, const Node *n, Value **ret) {
-  Legalise l = {false, false};
+  Legalise l = {0};
   return legalise(b, n, ret, &l);
 }
 
-bool pass_legalise(Ir *ir, bool kernels, bool all) {
-  Legalise l = {kernels, all};
+bool pass_legalise(Ir *ir, bool kernels, bool all, bool blocks) {
+  Legalise l = {kernels, all, blocks};
   (void)pass_rewrite(ir, legalise, &l);
   return true;
 }

@@ -6,8 +6,9 @@
 
 /* Composites and types that no kernel takes become nests: pooling with indices; softmax, normalisation, products and convolutions of types
  * other than f32 ... With `kernels` false everything becomes nests: the reference program. `all`: the target's language has
- * the kernels over rows (softmax, normalisation) and of 8-bit operands too. */
-bool pass_legalise(Ir *ir, bool kernels, bool all);
+ * the kernels over rows (softmax, normalisation) and of 8-bit operands too. `blocks`: pass_layout runs later, and takes the
+ * normalisations over neighbouring channels. */
+bool pass_legalise(Ir *ir, bool kernels, bool all, bool blocks);
 /* Softmax and normalisation that exporters leave as reductions and arithmetic become one node again. */
 bool pass_raise(Ir *ir);
 bool pass_recurrent(Ir *ir);
@@ -23,22 +24,27 @@ bool pass_simplify(Ir *ir);
  * its padding. */
 bool pass_fuse(Ir *ir);
 
+/* Convolutions whose window is the whole image become products. */
+bool pass_whole(Ir *ir);
+
 /* Products and convolutions of dequantised operands become integer ones; what quantises them again joins their scales. */
 bool pass_quantise(Ir *ir);
 
 /* Chains of convolutions over images, and what stands between them, compute on blocked channels, `block` in a vector; values
- * are reordered only at the chain's ends. Never changes what a value is called or means elsewhere. */
+ * are reordered only at the chain's ends. What stays plain without a kernel for that becomes nests. Never changes what a value is called or means elsewhere. */
 bool pass_layout(Ir *ir, uint32_t block);
 
 typedef struct PassOptions {
   bool optimise;  /* false: only what lowering requires */
   bool kernels;   /* the target's language has all kernels: integer ones, those over rows */
+  bool blocks;    /* passes_layout follows */
   bool float_qdq; /* no pass_quantise: quantised graphs compute in float as they are written */
 } PassOptions;
 
 /* All of them in order, but pass_layout. False after diagnostics. */
 bool passes_run(Ir *ir, PassOptions opt);
-/* The last one, which depends on the target's vectors: block channels in one. False after diagnostics. */
+/* The last one, which depends on the target's vectors: block channels in one; 0: none, but what is left for blocks becomes nests. False
+ * after diagnostics. */
 bool passes_layout(Ir *ir, uint32_t block);
 
 /* ---- rewriting: what passes share ---- */

@@ -72,9 +72,10 @@ typedef struct PassRow {
   bool wanted;
 } PassRow;
 
-static bool legalise_for_nests(Ir *ir) { return pass_legalise(ir, false, false); }
-static bool legalise_for_few(Ir *ir) { return pass_legalise(ir, true, false); }
-static bool legalise_for_all(Ir *ir) { return pass_legalise(ir, true, true); }
+static bool legalise_for_nests(Ir *ir) { return pass_legalise(ir, false, false, false); }
+static bool legalise_for_few(Ir *ir) { return pass_legalise(ir, true, false, false); }
+static bool legalise_for_all(Ir *ir) { return pass_legalise(ir, true, true, false); }
+static bool legalise_for_blocks(Ir *ir) { return pass_legalise(ir, true, true, true); }
 
 /* A violation is a bug of the pass before. */
 static bool verify_after(Ir *ir, const char *name) {
@@ -97,10 +98,11 @@ bool passes_run(Ir *ir, PassOptions opt) {
                            {"quantise", pass_quantise, quantise}, /* before weights fold into floats */
                            {"fold", pass_fold, opt.optimise},
                            {"raise", pass_raise, opt.optimise},
-                           {"legalise", !opt.optimise ? legalise_for_nests : opt.kernels ? legalise_for_all : legalise_for_few, true},
+                           {"legalise", !opt.optimise ? legalise_for_nests : !opt.kernels ? legalise_for_few : opt.blocks ? legalise_for_blocks : legalise_for_all, true},
                            {"fold", pass_fold, opt.optimise},
                            {"fuse", pass_fuse, opt.optimise},
                            {"fold", pass_fold, opt.optimise},
+                           {"whole", pass_whole, opt.optimise},
                            {"simplify", pass_simplify, true}};
   if (!verify_after(ir, "import")) return false;
   for (size_t i = 0; i < sizeof table / sizeof *table; i++)

@@ -141,7 +141,7 @@ static size_t typical_bytes(const Planner *l, size_t i) {
 }
 
 /* Bytes live at most; forgets what is in place. */
-static size_t live_peak(Planner *l) {
+size_t plan_live_peak(Planner *l) {
   const size_t n = l->p->main.steps.n;
   size_t *born = NEW_ARRAY(l->a, size_t, n + 1), *gone = NEW_ARRAY(l->a, size_t, n + 1), live = 0, peak = 0;
   find_lives(l);
@@ -202,12 +202,12 @@ static void choose_order(Planner *l, uint64_t step_budget) {
     bytes[i] = typical_bytes(l, i);
     pinned[i] = l->p->buffers.data[i].kind != BUF_ARENA;
   }
-  const size_t before = live_peak(l);
+  const size_t before = plan_live_peak(l);
   plan_order(l->a, order_steps(l), n, bytes, pinned, n_buffers, step_budget, order, &peak, &given);
   if (peak >= given) return;
   Step *old = arena_dup(l->a, b->steps.data, n * sizeof *old);
   for (size_t i = 0; i < n; i++) b->steps.data[i] = old[order[i]];
-  if (live_peak(l) >= before) memcpy(b->steps.data, old, n * sizeof *old);
+  if (plan_live_peak(l) >= before) memcpy(b->steps.data, old, n * sizeof *old);
 }
 
 /* ---- static: exact sizes, or the largest that bounded symbols allow ------------------------------------------------------------------------ */
@@ -357,7 +357,7 @@ bool plan_program(Program *p, Diags *d, const PlanOptions *opt) {
   find_owned(&l, opt->own_outputs);
   p->file_order_peak = p->ir->file_order_peak;
   if (!find_sizes(&l, d)) return false;
-  if (opt->reuse) choose_order(&l, opt->step_budget);
+  if (opt->reuse) plan_join(&l), choose_order(&l, opt->step_budget);
   const int64_t *decided = program_decided(p->arena, p);
   find_blocks(&l, decided);
   find_lives(&l);

@@ -22,6 +22,12 @@ typedef struct Planner {
 /* Whether the buffer has storage of its own in the workspace. */
 bool plan_has_place(const Planner *l, size_t buffer);
 
+/* Bytes live at most in the steps' present order, results in place taken into account. */
+size_t plan_live_peak(Planner *l);
+
+/* join.c: lets what is copied into a part of a larger buffer lie there from the start. */
+void plan_join(Planner *l);
+
 /* regions.c: places what open symbols decide behind the rest, and fills program->regions. */
 bool plan_regions(Planner *l, Diags *d, bool reuse);
 /* Checks what plan_check cannot, offsets that are expressions (dynamic: all, else those of the regions): buffers at one place live apart, but for what is replaced in place; a place

@@ -50,4 +50,17 @@ CN_INLINE size_t cn_blocked_conv_f32_scratch(const cn_window *w, int plain, size
   return zeros + cn_blocked_copy(w, plain, lanes) + k.taps * (cn_min(480, cn_volume(w->out)) + 64) + 16;
 }
 
+/* Pixels whose channels are normalised side by side: what they store is read again after it has reached the cache. */
+#define CN_BLOCKED_LRN_F32_PIXELS 8
+
+/* Floats of squares of one pixel: all blocks, zeros on either side. */
+CN_INLINE size_t cn_blocked_lrn_f32_row(size_t channels, size_t below, size_t above, size_t lanes) {
+  return below + cn_round_up(channels, lanes) + above;
+}
+
+/* Floats of scratch of cn_blocked_lrn_f32. */
+CN_INLINE size_t cn_blocked_lrn_f32_scratch(size_t channels, size_t below, size_t above, size_t lanes) {
+  return CN_BLOCKED_LRN_F32_PIXELS * cn_blocked_lrn_f32_row(channels, below, above, lanes);
+}
+
 #endif

@@ -39,20 +39,41 @@ CN_INLINE size_t cn_blocked_tasks(const cn_blocked_conv_f32_args *a, size_t n) {
   return a->window.images * cn_ceil_div(pixels, cn_blocked_span(&a->window, wide)) * (a->blocks / n);
 }
 
+/* n pixels of c channels, `area` apart, side by side; c: a literal where it is 1 or 3. */
+CN_KERNEL void cn_blocked_interleave_row_f32(const float *in, size_t area, size_t n, size_t c, float *dst) {
+  if (c == 1) {
+    memcpy(dst, in, n * sizeof *dst);
+  } else if (c == 3) {
+    const float *second = in + area, *third = second + area;
+    for (size_t x = 0; x < n; x++) {
+      dst[3 * x] = in[x];
+      dst[3 * x + 1] = second[x];
+      dst[3 * x + 2] = third[x];
+    }
+  } else {
+    for (size_t k = 0; k < c; k++) {
+      for (size_t x = 0; x < n; x++) dst[x * c + k] = in[k * area + x];
+    }
+  }
+}
+
 /* [c][height][width] -> [height + padding][width + padding][c] */
 CN_DRIVER void cn_blocked_interleave_f32(const cn_window *w, const cn_window *padded, const float *in, float *dst) {
-  memset(dst, 0, padded->in[1] * padded->in[2] * w->c * sizeof *dst);
-  for (size_t y = 0; y < padded->in[1]; y++) {
+  const size_t area = w->in[1] * w->in[2], row = padded->in[2] * w->c, lo = w->pad[2] > 0 ? cn_min(padded->in[2], (size_t)w->pad[2]) : 0;
+  const ptrdiff_t end = (ptrdiff_t)w->in[2] + w->pad[2];
+  const size_t hi = end < 0 ? lo : cn_max(lo, cn_min(padded->in[2], (size_t)end));
+  for (size_t y = 0; y < padded->in[1]; y++, dst += row) {
     const ptrdiff_t iy = (ptrdiff_t)y - w->pad[1];
-    if (iy < 0 || (size_t)iy >= w->in[1]) continue;
-    for (size_t c = 0; c < w->c; c++) {
-      const float *s = in + (c * w->in[1] + (size_t)iy) * w->in[2];
-      const size_t lo = w->pad[2] > 0 ? (size_t)w->pad[2] : 0;
-      const ptrdiff_t end = (ptrdiff_t)w->in[2] + w->pad[2];
-      const size_t hi = end < 0 ? 0 : cn_min(padded->in[2], (size_t)end);
-      float *d = dst + y * padded->in[2] * w->c + c;
-      for (size_t x = lo; x < hi; x++) d[x * w->c] = s[(ptrdiff_t)x - w->pad[2]];
+    if (iy < 0 || (size_t)iy >= w->in[1]) {
+      memset(dst, 0, row * sizeof *dst);
+      continue;
     }
+    const float *s = in + iy * (ptrdiff_t)w->in[2] + (ptrdiff_t)lo - w->pad[2];
+    memset(dst, 0, lo * w->c * sizeof *dst);
+    memset(dst + hi * w->c, 0, (padded->in[2] - hi) * w->c * sizeof *dst);
+    if (w->c == 1) cn_blocked_interleave_row_f32(s, area, hi - lo, 1, dst + lo);
+    else if (w->c == 3) cn_blocked_interleave_row_f32(s, area, hi - lo, 3, dst + lo * 3);
+    else cn_blocked_interleave_row_f32(s, area, hi - lo, w->c, dst + lo * w->c);
   }
 }
 

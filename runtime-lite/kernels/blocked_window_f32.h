@@ -90,12 +90,14 @@ CN_KERNEL void cn_blocked_depthwise_store_f32(const cn_epilogue_f32 *ep, cn_vf32
 /* acc of one output at a border: the columns lo .. hi of its window are inside; k, op: literals. p: row y.lo, the window's first
  * column, which may be outside. */
 CN_KERNEL cn_vf32 cn_blocked_border_f32(const float *p, size_t pitch, cn_blocked_taps y, cn_blocked_taps x, const float *weights,
-                                        size_t k, cn_vf32 acc) {
+                                        int op, size_t k, cn_vf32 acc) {
   for (size_t ky = y.lo; ky < y.hi; ky++, p += pitch) {
     CN_UNROLL(5)
-    for (size_t i = 0; i < k; i++)
-      if (i >= x.lo && i < x.hi)
-        acc = cn_vf32_fma(cn_vf32_load(weights + (ky * k + i) * CN_VF32_LANES), cn_vf32_load(p + i * CN_VF32_LANES), acc);
+    for (size_t i = 0; i < k; i++) {
+      if (i < x.lo || i >= x.hi) continue;
+      const cn_vf32 v = cn_vf32_load(p + i * CN_VF32_LANES);
+      acc = cn_window_step_f32(op, op == CN_WINDOW_DOT ? cn_vf32_load(weights + (ky * k + i) * CN_VF32_LANES) : v, v, acc);
+    }
   }
   return acc;
 }
@@ -140,7 +142,7 @@ CN_KERNEL void cn_blocked_depthwise_row_f32(const cn_blocked_depthwise_row *r, s
       n = 3;
       cn_blocked_depthwise_inner_f32(r, p, ty, k, stride, 3, at);
     } else if (k) {
-      const cn_vf32 v = cn_blocked_border_f32(p, w->in[2] * lanes, ty, cn_blocked_taps_at(w, 2, x), r->weights, k, r->bias);
+      const cn_vf32 v = cn_blocked_border_f32(p, w->in[2] * lanes, ty, cn_blocked_taps_at(w, 2, x), r->weights, CN_WINDOW_DOT, k, r->bias);
       cn_blocked_depthwise_store_f32(&r->args->ep, v, r->args->out, at);
     } else {
       const cn_vf32 v = cn_blocked_window_f32(w, r->in, row, ty, x, r->weights, CN_WINDOW_DOT, r->bias);
@@ -193,34 +195,112 @@ CN_DRIVER void cn_blocked_depthwise_f32_5x5s2(const cn_blocked_depthwise_f32_arg
   cn_blocked_depthwise_body_f32(a, t0, t1, 5, 2);
 }
 
-/* One output row y of block `block`; op: a literal. */
-CN_KERNEL void cn_blocked_pool_row_f32(const cn_blocked_pool_f32_args *a, size_t block, size_t y, int op) {
+/* What all windows of an output row share. */
+typedef struct cn_blocked_pool_row {
+  const cn_blocked_pool_f32_args *args;
+  const float *in; /* the block */
+  float *out;      /* the row */
+  ptrdiff_t row;   /* the windows' first row, which may be outside */
+  cn_blocked_taps y, inner;
+  size_t rows;     /* that an average counts */
+} cn_blocked_pool_row;
+
+/* n neighbouring outputs from x on, all of whose columns are inside, as many as y has rows, at least one: columns first, which
+ * windows share. k, stride, n, op: literals. */
+CN_KERNEL void cn_blocked_pool_inner_f32(const cn_blocked_pool_row *r, size_t x, int op, size_t k, size_t stride, size_t n) {
+  const cn_window *w = &r->args->window;
+  const size_t lanes = CN_VF32_LANES, columns = (n - 1) * stride + k;
+  const float *p = r->in + ((r->row + (ptrdiff_t)r->y.lo) * (ptrdiff_t)w->in[2] + (ptrdiff_t)(x * stride) - w->pad[2]) * (ptrdiff_t)lanes;
+  const float by = op == CN_WINDOW_SUM ? (float)(r->rows * cn_pool_count(w, r->args->flags, 2, x)) : 1.0f;
+  cn_vf32 column[12];
+  CN_UNROLL(12)
+  for (size_t j = 0; j < columns; j++) column[j] = cn_vf32_load(p + j * lanes);
+  for (size_t ky = r->y.lo + 1; ky < r->y.hi; ky++) {
+    p += w->in[2] * lanes;
+    CN_UNROLL(12)
+    for (size_t j = 0; j < columns; j++) column[j] = cn_window_step_f32(op, column[j], cn_vf32_load(p + j * lanes), column[j]);
+  }
+  CN_UNROLL(8)
+  for (size_t i = 0; i < n; i++) {
+    cn_vf32 v = column[i * stride];
+    CN_UNROLL(5)
+    for (size_t t = 1; t < k; t++) v = cn_window_step_f32(op, v, column[i * stride + t], v);
+    cn_vf32_store(r->out + (x + i) * lanes, op == CN_WINDOW_SUM ? cn_vf32_div(v, cn_vf32_set1(by)) : v);
+  }
+}
+
+/* The output at x, anywhere; k 0: of any window. */
+CN_KERNEL void cn_blocked_pool_one_f32(const cn_blocked_pool_row *r, size_t x, int op, size_t k) {
+  const cn_window *w = &r->args->window;
+  const ptrdiff_t lanes = CN_VF32_LANES;
+  cn_vf32 v = op == CN_WINDOW_MAX ? cn_vf32_set1(cn_least_f32()) : cn_vf32_zero();
+  if (k) {
+    const ptrdiff_t column = (ptrdiff_t)(x * w->stride[2]) - w->pad[2];
+    const float *p = r->in + ((r->row + (ptrdiff_t)r->y.lo) * (ptrdiff_t)w->in[2] + column) * lanes;
+    v = cn_blocked_border_f32(p, w->in[2] * CN_VF32_LANES, r->y, cn_blocked_taps_at(w, 2, x), 0, op, k, v);
+  } else {
+    v = cn_blocked_window_f32(w, r->in, r->row, r->y, x, 0, op, v);
+  }
+  if (op == CN_WINDOW_SUM) v = cn_vf32_div(v, cn_vf32_set1((float)(r->rows * cn_pool_count(w, r->args->flags, 2, x))));
+  cn_vf32_store(r->out + (ptrdiff_t)x * lanes, v);
+}
+
+/* Output row y of block `block`; op, k, stride: literals, k 0 for any window. */
+CN_KERNEL void cn_blocked_pool_row_f32(const cn_blocked_pool_f32_args *a, size_t block, size_t y, int op, size_t k, size_t stride) {
   const cn_window *w = &a->window;
   const size_t lanes = CN_VF32_LANES;
-  const float *in = a->in + block * cn_volume(w->in) * lanes;
-  float *out = a->out + (block * w->out[1] + y) * w->out[2] * lanes;
-  const ptrdiff_t row = (ptrdiff_t)(y * w->stride[1]) - w->pad[1];
-  const cn_blocked_taps ty = cn_blocked_taps_at(w, 1, y);
-  const size_t rows = op == CN_WINDOW_SUM ? cn_pool_count(w, a->flags, 1, y) : 1;
-  for (size_t x = 0; x < w->out[2]; x++, out += lanes) {
-    cn_vf32 v = op == CN_WINDOW_MAX ? cn_vf32_set1(cn_least_f32()) : cn_vf32_zero();
-    v = cn_blocked_window_f32(w, in, row, ty, x, 0, op, v);
-    if (op == CN_WINDOW_SUM) v = cn_vf32_div(v, cn_vf32_set1((float)(rows * cn_pool_count(w, a->flags, 2, x))));
-    cn_vf32_store(out, v);
+  cn_blocked_pool_row r;
+  r.args = a;
+  r.in = a->in + block * cn_volume(w->in) * lanes;
+  r.out = a->out + (block * w->out[1] + y) * w->out[2] * lanes;
+  r.row = (ptrdiff_t)(y * w->stride[1]) - w->pad[1];
+  r.y = cn_blocked_taps_at(w, 1, y);
+  r.inner = cn_blocked_inner(w);
+  r.rows = op == CN_WINDOW_SUM ? cn_pool_count(w, a->flags, 1, y) : 1;
+  if (!k || r.y.lo >= r.y.hi) r.inner.lo = r.inner.hi = 0;
+  for (size_t x = 0; x < w->out[2];) {
+    const size_t left = x >= r.inner.lo && x < r.inner.hi ? r.inner.hi - x : 0;
+    if (k && stride == 1 && left >= 8) {
+      cn_blocked_pool_inner_f32(&r, x, op, k, stride, 8);
+      x += 8;
+    } else if (k && left >= 4) {
+      cn_blocked_pool_inner_f32(&r, x, op, k, stride, 4);
+      x += 4;
+    } else {
+      cn_blocked_pool_one_f32(&r, x, op, k);
+      x++;
+    }
   }
 }
 
 /* A block of channels of one image each. */
 CN_INLINE size_t cn_blocked_pool_f32_tasks(const cn_blocked_pool_f32_args *a) { return a->window.images * a->window.groups; }
 
-/* Tasks t0 .. t1 of cn_blocked_pool_f32_tasks(a). */
-CN_DRIVER void cn_blocked_pool_f32(const cn_blocked_pool_f32_args *a, size_t t0, size_t t1) {
+CN_KERNEL void cn_blocked_pool_body_f32(const cn_blocked_pool_f32_args *a, size_t t0, size_t t1, size_t k, size_t stride) {
   for (size_t t = t0; t < t1; t++) {
     for (size_t y = 0; y < a->window.out[1]; y++) {
-      if (a->flags & (CN_POOL_AVERAGE | CN_POOL_SUM)) cn_blocked_pool_row_f32(a, t, y, CN_WINDOW_SUM);
-      else cn_blocked_pool_row_f32(a, t, y, CN_WINDOW_MAX);
+      if (a->flags & (CN_POOL_AVERAGE | CN_POOL_SUM)) cn_blocked_pool_row_f32(a, t, y, CN_WINDOW_SUM, k, stride);
+      else cn_blocked_pool_row_f32(a, t, y, CN_WINDOW_MAX, k, stride);
     }
   }
+}
+
+/* Tasks t0 .. t1 of cn_blocked_pool_f32_tasks(a). */
+CN_DRIVER void cn_blocked_pool_f32(const cn_blocked_pool_f32_args *a, size_t t0, size_t t1) {
+  cn_blocked_pool_body_f32(a, t0, t1, 0, 0);
+}
+
+/* The same for kernel {1, 3, 3} with stride {1, 1, 1} and no dilation; so for the others by their names. */
+CN_DRIVER void cn_blocked_pool_f32_3x3s1(const cn_blocked_pool_f32_args *a, size_t t0, size_t t1) {
+  cn_blocked_pool_body_f32(a, t0, t1, 3, 1);
+}
+
+CN_DRIVER void cn_blocked_pool_f32_3x3s2(const cn_blocked_pool_f32_args *a, size_t t0, size_t t1) {
+  cn_blocked_pool_body_f32(a, t0, t1, 3, 2);
+}
+
+CN_DRIVER void cn_blocked_pool_f32_2x2s2(const cn_blocked_pool_f32_args *a, size_t t0, size_t t1) {
+  cn_blocked_pool_body_f32(a, t0, t1, 2, 2);
 }
 
 #endif

@@ -108,6 +108,8 @@ CN_KERNEL cn_vf32 cn_vf32_mul(cn_vf32 a, cn_vf32 b) { return _mm256_mul_ps(a, b)
 
 CN_KERNEL cn_vf32 cn_vf32_div(cn_vf32 a, cn_vf32 b) { return _mm256_div_ps(a, b); }
 
+CN_KERNEL cn_vf32 cn_vf32_sqrt(cn_vf32 a) { return _mm256_sqrt_ps(a); }
+
 CN_KERNEL cn_vf32 cn_vf32_fma(cn_vf32 a, cn_vf32 b, cn_vf32 c) { return _mm256_fmadd_ps(a, b, c); }
 
 CN_KERNEL cn_vf32 cn_vf32_max(cn_vf32 a, cn_vf32 b) { return _mm256_max_ps(a, b); }

@@ -8,6 +8,8 @@
 #define CN_SIMD_PORTABLE_H
 
 #include "base.h"
+#include "scalar_float.h"
+#include "scalar_sqrt.h"
 
 #define CN_SIMD
 
@@ -61,6 +63,8 @@ CN_INLINE cn_vf32 cn_vf32_sub(cn_vf32 a, cn_vf32 b) { return a - b; }
 CN_INLINE cn_vf32 cn_vf32_mul(cn_vf32 a, cn_vf32 b) { return a * b; }
 
 CN_INLINE cn_vf32 cn_vf32_div(cn_vf32 a, cn_vf32 b) { return a / b; }
+
+CN_INLINE cn_vf32 cn_vf32_sqrt(cn_vf32 a) { return cn_sqrt_f32(a); }
 
 /* a * b + c; with one rounding where the ISA has it, with two here. */
 CN_INLINE cn_vf32 cn_vf32_fma(cn_vf32 a, cn_vf32 b, cn_vf32 c) { return a * b + c; }

@@ -204,9 +204,8 @@ SQUARE_TEST(3x3s2, 3, 2)
 SQUARE_TEST(5x5s1, 5, 1)
 SQUARE_TEST(5x5s2, 5, 2)
 
-void test_cn_blocked_pool_f32(Case *c) {
+static void test_pool(Case *c, BlockedPoolRun *run, cn_window w) {
   const size_t lanes = c->set->lanes;
-  const cn_window w = pick_square(c, 1 + pick(c, 4), 1 + pick(c, 3));
   cn_pool_f32_args a = {.flags = pick(c, 2) ? CN_POOL_AVERAGE | (pick(c, 2) ? CN_POOL_INCLUDE_PAD : 0) : pick(c, 4) ? 0 : CN_POOL_SUM};
   a.window = w;
   const size_t channels = a.window.groups = 1 + pick(c, (uint32_t)(2 * lanes + 1)), pixels = cn_volume(w.out);
@@ -217,13 +216,58 @@ void test_cn_blocked_pool_f32(Case *c) {
   b.window.groups = cn_ceil_div(channels, lanes);
   b.out = guarded(c, w.images * b.window.groups * lanes * pixels);
   const size_t tasks = w.images * b.window.groups, cut = pick(c, (uint32_t)tasks + 1);
-  c->set->blocked_pool_f32(&b, cut, tasks);
-  c->set->blocked_pool_f32(&b, 0, cut);
+  run(&b, cut, tasks);
+  run(&b, 0, cut);
   float *out = guarded(c, w.images * channels * pixels);
   reorder(c, out, b.out, w.images, channels, pixels, 1);
   for (size_t i = 0; i < w.images * channels * pixels; i++) {
     const size_t p = i % pixels, o[3] = {0, p / w.out[2], p % w.out[2]};
     const double want = pool_reference(&a, i / pixels, o);
+    if (!close_enough(out[i], want, 1e-5)) fail(c, "%s place %zu is %g, not %g", c->kernel, i, (double)out[i], want);
+  }
+}
+
+void test_cn_blocked_pool_f32(Case *c) {
+  const cn_window w = pick_square(c, 1 + pick(c, 4), 1 + pick(c, 3));
+  test_pool(c, c->set->blocked_pool_f32, w);
+}
+
+#define POOL_TEST(name, k, s) \
+  void test_cn_blocked_pool_f32_##name(Case *c) { test_pool(c, c->set->blocked_pool_f32_##name, pick_square(c, k, s)); }
+
+POOL_TEST(2x2s2, 2, 2)
+POOL_TEST(3x3s1, 3, 1)
+POOL_TEST(3x3s2, 3, 2)
+
+/* The definition, in double. */
+static double lrn_reference(const cn_blocked_lrn_f32_args *a, const float *in, size_t i) {
+  const size_t c = i / a->pixels % a->channels, from = c - (c < a->below ? c : a->below);
+  double sum = 0;
+  for (size_t k = from; k <= c + a->above && k < a->channels; k++) {
+    const double v = (double)in[i + k * a->pixels - c * a->pixels];
+    sum += v * v;
+  }
+  return (double)in[i] / pow((double)a->bias + (double)a->scale * sum, a->quarters / 4.0);
+}
+
+void test_cn_blocked_lrn_f32(Case *c) {
+  const size_t lanes = c->set->lanes;
+  cn_blocked_lrn_f32_args a = {.images = 1 + pick(c, 2), .channels = 1 + pick(c, (uint32_t)(3 * lanes)), .pixels = 1 + pick(c, 40),
+                               .scale = pick(c, 4) ? 0.01f * (float)pick(c, 100) : 0.0f, .bias = 0.5f + (float)pick(c, 3), .quarters = 1 + (int)pick(c, 3)};
+  a.below = pick(c, (uint32_t)cn_min(a.channels, 9));
+  a.above = pick(c, (uint32_t)cn_min(a.channels, 9));
+  const size_t blocks = cn_ceil_div(a.channels, lanes), n = a.images * a.channels * a.pixels, room = a.images * blocks * lanes * a.pixels;
+  float *in = guarded_values(c, n), *out = guarded(c, n), *scratch = guarded(c, cn_blocked_lrn_f32_scratch(a.channels, a.below, a.above, lanes));
+  if (pick(c, 4) == 0) in[pick(c, (uint32_t)n)] = NAN;
+  a.in = as_blocked(c, in, a.images, a.channels, a.pixels);
+  a.out = guarded(c, room);
+  if (pick(c, 2)) memcpy(a.out, a.in, room * sizeof(float)), a.in = a.out;
+  const size_t tasks = c->set->blocked_lrn_tasks(&a), cut = pick(c, (uint32_t)tasks + 1);
+  c->set->blocked_lrn_f32(&a, scratch, cut, tasks);
+  c->set->blocked_lrn_f32(&a, scratch, 0, cut);
+  reorder(c, out, a.out, a.images, a.channels, a.pixels, 1);
+  for (size_t i = 0; i < n; i++) {
+    const double want = lrn_reference(&a, in, i);
     if (!close_enough(out[i], want, 1e-5)) fail(c, "%s place %zu is %g, not %g", c->kernel, i, (double)out[i], want);
   }
 }

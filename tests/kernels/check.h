@@ -8,6 +8,7 @@
 
 #include "kernels/attention_f32.h"
 #include "kernels/blocked_f32.h"
+#include "kernels/blocked_lrn_f32.h"
 #include "kernels/blocked_window_f32.h"
 #include "kernels/conv_f32.h"
 #include "kernels/conv_s16.h"
@@ -26,6 +27,7 @@ typedef void PoolRun(const cn_pool_f32_args *a, float *scratch, size_t t0, size_
 typedef void BlockedRun(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1);
 typedef void WinogradRun(const cn_winograd_f32_args *a, float *scratch, size_t t0, size_t t1);
 typedef void BlockedDepthwiseRun(const cn_blocked_depthwise_f32_args *a, size_t t0, size_t t1);
+typedef void BlockedPoolRun(const cn_blocked_pool_f32_args *a, size_t t0, size_t t1);
 
 /* A target's kernels, as tests/kernels/set.c exports them. */
 typedef struct KernelSet {
@@ -51,7 +53,9 @@ typedef struct KernelSet {
   size_t winograd_blocks;
   BlockedDepthwiseRun *blocked_depthwise_f32, *blocked_depthwise_f32_3x3s1, *blocked_depthwise_f32_3x3s2, *blocked_depthwise_f32_5x5s1,
       *blocked_depthwise_f32_5x5s2;
-  void (*blocked_pool_f32)(const cn_blocked_pool_f32_args *a, size_t t0, size_t t1);
+  BlockedPoolRun *blocked_pool_f32, *blocked_pool_f32_2x2s2, *blocked_pool_f32_3x3s1, *blocked_pool_f32_3x3s2;
+  size_t (*blocked_lrn_tasks)(const cn_blocked_lrn_f32_args *a);
+  void (*blocked_lrn_f32)(const cn_blocked_lrn_f32_args *a, float *scratch, size_t t0, size_t t1);
   size_t s16_mr, s16_nr;
   size_t (*gemm_s16_tasks)(const cn_gemm_s16_args *g);
   size_t (*gemm_s16_scratch)(size_t m, size_t k);

@@ -190,6 +190,7 @@ static size_t depthwise_f32_scratch(const cn_window *w) { return cn_depthwise_f3
 static size_t pool_f32_tasks(const cn_pool_f32_args *a) { return cn_pool_f32_tasks(a); }
 static size_t pool_f32_scratch(const cn_window *w) { return cn_pool_f32_scratch(w); }
 
+static size_t blocked_lrn_tasks(const cn_blocked_lrn_f32_args *a) { return cn_blocked_lrn_f32_tasks(a); }
 static size_t blocked_tasks(const cn_blocked_conv_f32_args *a, size_t n) { return cn_blocked_tasks(a, n); }
 
 static size_t gemm_s16_tasks(const cn_gemm_s16_args *g) { return cn_gemm_s16_tasks(g); }
@@ -239,6 +240,11 @@ const KernelSet SET = {
     .blocked_depthwise_f32_5x5s1 = cn_blocked_depthwise_f32_5x5s1,
     .blocked_depthwise_f32_5x5s2 = cn_blocked_depthwise_f32_5x5s2,
     .blocked_pool_f32 = cn_blocked_pool_f32,
+    .blocked_pool_f32_2x2s2 = cn_blocked_pool_f32_2x2s2,
+    .blocked_pool_f32_3x3s1 = cn_blocked_pool_f32_3x3s1,
+    .blocked_pool_f32_3x3s2 = cn_blocked_pool_f32_3x3s2,
+    .blocked_lrn_tasks = blocked_lrn_tasks,
+    .blocked_lrn_f32 = cn_blocked_lrn_f32,
     .s16_mr = CN_GEMM_S16_MR,
     .s16_nr = CN_GEMM_S16_NR,
     .gemm_s16_tasks = gemm_s16_tasks,

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static bool legalise_for_kernels(Ir *ir) { return pass_legalise(ir, true, true); }
-static bool legalise_for_nests(Ir *ir) { return pass_legalise(ir, false, false); }
+static bool legalise_for_kernels(Ir *ir) { return pass_legalise(ir, true, true, true); }
+static bool legalise_for_nests(Ir *ir) { return pass_legalise(ir, false, false, false); }
 static bool layout_by_8(Ir *ir) { return pass_layout(ir, 8); }
 
 typedef struct PassName {
@@ -17,7 +17,7 @@ typedef struct PassName {
 } PassName;
 
 static const PassName passes[] = {{"simplify", pass_simplify}, {"recurrent", pass_recurrent}, {"raise", pass_raise}, {"quantise", pass_quantise}, {"legalise", legalise_for_kernels},
-                                  {"nests", legalise_for_nests}, {"fold", pass_fold}, {"fuse", pass_fuse},
+                                  {"nests", legalise_for_nests}, {"fold", pass_fold}, {"fuse", pass_fuse}, {"whole", pass_whole},
                                   {"layout", layout_by_8}};
 
 static const PassName *find(const char *name) {
