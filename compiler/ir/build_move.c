@@ -222,6 +222,8 @@ Value *build_pad(Builder *b, Value *x, PadMode mode, const Dim *const *lo, const
     return NULL;
   }
   if (crop) return pad_crop(b, x, lo, dims);
+  const DTypeKind kind = dtype_rows[t.dtype].kind; /* an expression has constants of at most 64 bits */
+  if (mode == PAD_CONSTANT && !value && (kind == KIND_X || kind == KIND_C)) value = build_zero(b, t.dtype);
   if (mode == PAD_CONSTANT) {
     Value *known = pad_known(b, x, t, lo, value);
     if (known) return known;
