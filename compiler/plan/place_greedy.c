@@ -202,7 +202,10 @@ void place_improve(Arena *scratch, PlacePart *p, uint64_t enough, PlaceSteps *s,
     memcpy(trial, order, p->n * sizeof *order);
     uint32_t from = on_peak(p, offset, current, trial, &rng);
     order_move(trial, from, below(&rng, from + 1));
-    if (below(&rng, 2)) order_move(trial, below(&rng, p->n), below(&rng, p->n));
+    if (below(&rng, 2)) {
+      const uint32_t to = below(&rng, p->n), moved = below(&rng, p->n); /* one after the other, whatever compiles this */
+      order_move(trial, moved, to);
+    }
     /* An equal peak is a step on the plateau; now and then a slightly higher one is a way out of a valley. */
     uint64_t ceiling = below(&rng, 64) ? current + 1 : p->peak + p->peak / 32;
     uint64_t peak = fitter_run(&f, trial, false, ceiling);
