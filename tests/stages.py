@@ -31,8 +31,8 @@ BUILDS = {  # name: options of meson setup, environment, what to build (empty: a
     "sanitize": (SANITIZED, {}, ["compiler/castnet", "tests/mutate"]),  # without the kernels' tests, which take minutes to build so
     "sanitize_all": (SANITIZED, {}, []),
     "clang": ([], {"CC": "clang"}, []),
-    "gcc_O0": (["-Doptimization=0"], {"CC": "gcc"}, ["compiler/castnet"]),
-    "clang_O3": (["-Doptimization=3"], {"CC": "clang"}, ["compiler/castnet"]),
+    "gcc_O0": (["-Doptimization=0", "--werror"], {"CC": "gcc"}, ["compiler/castnet"]),
+    "clang_O3": (["-Doptimization=3", "--werror"], {"CC": "clang"}, ["compiler/castnet"]),
 }
 
 

@@ -2,7 +2,8 @@
 
 #include <stdlib.h>
 
-enum { NONE = UINT32_MAX, DEPTH = 24 };
+#define NONE UINT32_MAX /* no enumerator: it does not fit an int */
+enum { DEPTH = 24 };
 
 static const char *const texts[SC_COUNT][3] = {
 #define DERIVATIVE(fn, arg, text) [SC_##fn][arg] = text,
