@@ -229,19 +229,39 @@ static void indent(EmitCtx *c) {
   for (unsigned i = 0; i < c->indent; i++) sb_putc(&c->calls, ' ');
 }
 
+/* `"conv1" (Conv)`, or its type alone */
+static Str node_title(EmitCtx *c, DiagPlace n) {
+  StrBuf b = sb_new(c->arena), op = sb_new(c->arena);
+  if (n.node_name.len) names_comment(&b, n.node_name, 80);
+  names_comment(&op, n.op_type, 80);
+  sb_printf(&b, n.node_name.len ? " (%.*s)" : "%.*s", (int)(op.len - 2), op.data + 1);
+  return sb_view(&b);
+}
+
+/* The nodes that a step computes, as a comment of as many lines as it takes. */
+static void put_nodes(EmitCtx *c, const Step *s) {
+  size_t column = c->indent + 3;
+  indent(c);
+  sb_puts(&c->calls, "/* ");
+  for (uint32_t i = 0; i <= s->n_with; i++) {
+    const Str title = node_title(c, i < s->n_with ? s->with[i] : s->src);
+    if (i && column + title.len + 4 > 120) {
+      sb_puts(&c->calls, ",\n");
+      indent(c);
+      sb_puts(&c->calls, " * ");
+      column = c->indent + 3;
+    } else if (i) {
+      sb_puts(&c->calls, ", ");
+    }
+    sb_str(&c->calls, title);
+    column += title.len + 2;
+  }
+  sb_puts(&c->calls, " */\n");
+}
+
 void emit_call(EmitCtx *c, const Step *s, Str name, bool may_fail, Str args) {
   vec_push(c->arena, c->made, ((BackendCall){name, s->src, step_cost(c->program, s)}));
-  if (s->src.has_node) {
-    indent(c);
-    const bool named = s->src.node_name.len > 0;
-    sb_puts(&c->calls, "/* ");
-    if (named) names_comment(&c->calls, s->src.node_name, 80);
-    sb_puts(&c->calls, named ? " (" : "");
-    StrBuf op = sb_new(c->arena);
-    names_comment(&op, s->src.op_type, 80);
-    sb_put(&c->calls, op.data + 1, op.len - 2);
-    sb_puts(&c->calls, named ? ") */\n" : " */\n");
-  }
+  if (s->src.has_node) put_nodes(c, s);
   indent(c);
   StrBuf call = sb_new(c->arena);
   sb_printf(&call, "%s(%" PRIu32 ", %.*s(", may_fail ? "CN_TRY" : "CN_STEP", c->n_steps++, STR_ARG(name));

@@ -90,7 +90,7 @@ static void place_outputs(Frame *f) {
   for (size_t i = 0; i < f->n_out; i++) {
     uint32_t b = f->out[i].buffer;
     if (!f->out[i].owned || b == NO_BUFFER || p->buffers.data[b].kind != BUF_OUTPUT || p->buffers.data[b].offset) continue;
-    f->placed[b] = round_up(p->dims, f->arena_bytes, WEIGHTS_ALIGN);
+    f->placed[b] = round_up(p->dims, f->arena_bytes, p->buffers.data[b].align);
     f->arena_bytes = dim_add(p->dims, f->placed[b], buffer_bytes(p->dims, &p->buffers.data[b]));
   }
   f->arena_bytes = dim_addc(p->dims, f->arena_bytes, (int64_t)f->lang->head);
@@ -153,7 +153,7 @@ Common *frames_new(Arena *a, Diags *d, const Program *const *programs, const Bac
   const Target *const *levels = opt->target->n_levels ? opt->target->levels : &opt->target;
   const size_t n = opt->target->n_levels ? opt->target->n_levels : 1;
   Common *c = NEW(a, Common);
-  *c = (Common){.opt = opt, .frames = NEW_ARRAY(a, Frame *, n), .align = WEIGHTS_ALIGN, .exact = true, .weights_end = WEIGHTS_HEADER,
+  *c = (Common){.opt = opt, .frames = NEW_ARRAY(a, Frame *, n), .align = opt->target->align, .exact = true, .weights_end = WEIGHTS_HEADER,
                 .weights_size = WEIGHTS_HEADER, .weights_by_key = map_new(a)};
   for (; c->n_frames < n; c->n_frames++) {
     Frame *f = frame_new(a, d, c, programs[c->n_frames], levels[c->n_frames]);

@@ -27,6 +27,7 @@ typedef struct Target {
   size_t n_tiles;
   const char *language; /* what it is printed in: compiler/backend/language.c */
   const char *compiler; /* what builds that; "": the C compiler of the machine */
+  unsigned align;       /* bytes: what the workspace and each buffer in it begin at a multiple of */
   bool small_code;      /* code is dearer than time: no drivers for single shapes of windows */
   const struct Target *const *levels; /* [n_levels], ascending: compiled for each of them, one of which each call picks by isa_detect */
   size_t n_levels;                    /* 0: compiled for itself */

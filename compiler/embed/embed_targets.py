@@ -6,13 +6,13 @@ import re
 import sys
 from pathlib import Path
 
-ROW = re.compile(r"^(TARGET|MACHINE|LAYER|CPU|CFLAGS|ISA|TILE|LANGUAGE|CODE|LEVELS)\((.*)\)\s*$", re.M)
+ROW = re.compile(r"^(TARGET|MACHINE|LAYER|CPU|CFLAGS|ISA|TILE|LANGUAGE|ALIGN|CODE|LEVELS)\((.*)\)\s*$", re.M)
 MAX_LEVELS = 8  # TARGET_MAX_LEVELS
 
 
 def read(path):
     text = re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.S)
-    target = {"tiles": [], "MACHINE": ['""', "little"], "LANGUAGE": ['"c"', '""'], "CODE": ["fast"],
+    target = {"tiles": [], "MACHINE": ['""', "little"], "LANGUAGE": ['"c"', '""'], "ALIGN": ["64"], "CODE": ["fast"],
               "LEVELS": ['""']}
     for row, args in ROW.findall(text):
         args = [a.strip() for a in re.findall(r'"[^"]*"|[^,]+', args)]
@@ -62,7 +62,7 @@ def main():
         tiles = f"tiles_{w}, sizeof tiles_{w} / sizeof *tiles_{w}" if t["tiles"] else "NULL, 0"
         above = f"&target_{word[fallback]}" if fallback != '""' else "NULL"
         lines += [f"static const Target target_{w} = {{", f"    {name}, {above}, {machine}, {'true' if order == 'big' else 'false'}, {layer}, {bits}, {t['CPU'][0]},",
-                  f"    {t['CFLAGS'][0]},", f"    {t['ISA'][0]}, {t['ISA'][1]}, {tiles},", f"    {t['LANGUAGE'][0]}, {t['LANGUAGE'][1]}, {'true' if t['CODE'][0] == 'small' else 'false'},",
+                  f"    {t['CFLAGS'][0]},", f"    {t['ISA'][0]}, {t['ISA'][1]}, {tiles},", f"    {t['LANGUAGE'][0]}, {t['LANGUAGE'][1]}, {t['ALIGN'][0]}, {'true' if t['CODE'][0] == 'small' else 'false'},",
                   f"    {levels}}};", ""]
     lines += ["const Target *const targets[] = {", *(f"    &target_{t['TARGET'][0]}," for t in targets), "    NULL};"]
     out.write_text("\n".join(lines) + "\n")

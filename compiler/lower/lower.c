@@ -36,7 +36,7 @@ uint32_t lower_tensor(Lower *l, DType t, uint32_t rank, const Dim *const *dims, 
   b.dtype = t;
   b.n = dim_product(l->p->dims, dims, rank);
   b.alias_of = NO_BUFFER;
-  if (!b.align) b.align = 64;
+  if (!b.align) b.align = l->opt->target->align;
   uint32_t buffer = program_add_buffer(l->p, b);
   return add_tensor(l, (PTensor){t, rank, dims, buffer, l->p->dims->zero, dense_strides(l, rank, dims), b.name});
 }
@@ -146,7 +146,7 @@ uint32_t lower_dense(Lower *l, const Value *v, DiagPlace src) {
   if (t != NO_TENSOR && ptensor_is_contiguous(l->p->dims, &l->p->tensors.data[t])) return t;
   const Virt *virt = lower_virt(l, v);
   t = lower_result(l, v);
-  lower_store(l, virt, v->type.rank, v->type.dims, t, src);
+  lower_store(l, virt, v->type.rank, v->type.dims, t, v->def ? v->def->src : src);
   return t;
 }
 
@@ -283,5 +283,7 @@ Program *lower_graph(Arena *a, Ir *ir, const LowerOptions *opt) {
   lower_nodes(&l, ir->main);
   lower_outputs(&l, ir->main);
   if (opt->fuse && !l.failed && !program_has_control(p)) lower_fuse_attention(&l);
-  return l.failed || !lower_check_symbols(&l) ? NULL : p;
+  if (l.failed || !lower_check_symbols(&l)) return NULL;
+  lower_name_origins(&l);
+  return p;
 }

@@ -231,6 +231,8 @@ typedef struct Step {
   const void *attr;         /* the struct that step.def names */
   StepShare share;
   DiagPlace src;            /* the ONNX node (the last one when fused) */
+  const DiagPlace *with;    /* [n_with] the ones that it computes on the way, in order */
+  uint32_t n_with;
 } Step;
 
 typedef struct Block { VEC(Step) steps; } Block;

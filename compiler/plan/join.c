@@ -2,7 +2,7 @@
  * there from the start. A group, all such copies into one buffer, is taken where no more memory is live at any time than with them. */
 #include "plan/plan_private.h"
 
-enum { MAX_WORK = 20000000, LINE = 64 /* bytes: parts begin where a buffer of their own might */ };
+enum { MAX_WORK = 20000000 };
 
 typedef struct Copy { uint32_t from, to; int64_t at, n; size_t step; } Copy; /* n elements of `from`, all it has, to place `at` of `to` */
 typedef struct Range { int64_t lo, hi; } Range;
@@ -43,7 +43,7 @@ static bool is_copy(const Planner *l, size_t step, Copy *ret) {
   const int64_t count = constant(n->extent[0]), at = constant(y->offset), shift = constant(n->store.offset), bytes = dtype_rows[from->dtype].bits / 8;
   if (count < 1 || at < 0 || shift < 0 || !dim_is(from->n, count) || !dim_is(x->offset, 0) || !dim_is(n->loads[0].offset, 0)) return false;
   *ret = (Copy){x->buffer, y->buffer, at + shift, count, step};
-  return constant(to->n) > count && (at + shift) % (LINE / bytes) == 0 && from->align <= LINE;
+  return constant(to->n) > count && (at + shift) * bytes % (int64_t)from->align == 0;
 }
 
 /* Whether the step's use of the tensor, if of one of the two buffers, allows the copy to go. */

@@ -64,7 +64,7 @@ CN_KERNEL void cn_conv_panel_f32(const cn_conv_f32_block *t, size_t m0, size_t m
                   i + m < t->m ? a + t->depth * CN_GEMM_F32_MR : a, CN_GEMM_F32_MR);
       cn_tile_finish_f32(acc, out, t->pixels, part, ep, bias, residual, CN_GEMM_F32_MR);
     } else {
-      CN_ALIGN(64) float tile[CN_GEMM_F32_MR * CN_GEMM_F32_NR];
+      CN_ALIGN(CN_VF32_LANES * 4) float tile[CN_GEMM_F32_MR * CN_GEMM_F32_NR];
       cn_edge_tile_f32(a, 1, CN_GEMM_F32_MR, panel, step, kc, m, n, tile);
       cn_edge_finish_f32(tile, CN_GEMM_F32_NR, out, t->pixels, m, n, part, ep, bias, residual);
     }

@@ -51,7 +51,7 @@ CN_KERNEL void cn_gemm_edge_f32(const cn_gemm_f32_args *g, size_t i, size_t n0, 
   const size_t at = i * g->ldc + n0;
   const float *bias = g->ep.flags & CN_EP_ROW_BIAS ? g->ep.bias + i : g->ep.flags & CN_EP_COL_BIAS ? g->ep.bias + n0 : 0;
   const float *residual = g->ep.flags & CN_EP_RESIDUAL ? g->ep.residual + at : 0;
-  CN_ALIGN(64) float tile[CN_GEMM_F32_MR * CN_GEMM_F32_NR];
+  CN_ALIGN(CN_VF32_LANES * 4) float tile[CN_GEMM_F32_MR * CN_GEMM_F32_NR];
   cn_edge_tile_f32(g->a + i * g->a_rs + k0 * g->a_ks, g->a_rs, g->a_ks, b, CN_GEMM_F32_NR, kc, mr, n, tile);
   cn_edge_finish_f32(tile, CN_GEMM_F32_NR, g->c + at, g->ldc, mr, n, part, &g->ep, bias, residual);
 }
@@ -99,7 +99,7 @@ CN_KERNEL void cn_gemv_f32(const cn_gemm_f32_args *g, size_t j) {
   const size_t nv = CN_GEMM_F32_NV, n0 = j * CN_GEMM_F32_NR, n = cn_min(4 * CN_GEMM_F32_NR, g->n - n0);
   const float *a = g->a, *b = g->b + n0 * g->k;
   const size_t step = g->k * CN_GEMM_F32_NR;
-  CN_ALIGN(64) float tile[4 * CN_GEMM_F32_NR];
+  CN_ALIGN(CN_VF32_LANES * 4) float tile[4 * CN_GEMM_F32_NR];
   cn_vf32 acc[4 * CN_GEMM_F32_NV];
   CN_UNROLL(16)
   for (size_t i = 0; i < 4 * nv; i++) acc[i] = cn_vf32_zero();

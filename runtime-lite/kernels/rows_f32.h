@@ -40,7 +40,7 @@ CN_KERNEL cn_vf32 cn_row_term_f32(const float *x, float *out, cn_vf32 about, siz
   d = op == CN_ROW_SQUARES ? cn_vf32_mul(d, d) : cn_vf32_exp_neg(d);
   if (out) cn_vf32_store_n(out, d, n);
   if (n < CN_VF32_LANES) { /* what the empty lanes made of zero must not count */
-    CN_ALIGN(64) float lanes[CN_VF32_LANES];
+    CN_ALIGN(CN_VF32_LANES * 4) float lanes[CN_VF32_LANES];
     cn_vf32_store(lanes, d);
     d = cn_vf32_load_n(lanes, n);
   }
@@ -143,7 +143,7 @@ CN_KERNEL void cn_softmax_columns_f32(const cn_softmax_f32_args *s, const float 
     cn_vf32_store_n(out + i * step, s->log ? d : e, w);
   }
   if (s->log) {
-    CN_ALIGN(64) float lanes[CN_VF32_LANES];
+    CN_ALIGN(CN_VF32_LANES * 4) float lanes[CN_VF32_LANES];
     cn_vf32_store(lanes, sum);
     for (size_t i = 0; i < w; i++) lanes[i] = cn_log_f32(lanes[i]);
     sum = cn_vf32_load_n(lanes, w);

@@ -89,7 +89,7 @@ typedef struct cn_place_s32 {
 /* m <= MR rows, n <= NR columns over k pairs, finished and stored; touches nothing else of c. */
 CN_DRIVER void cn_block_s16(const int32_t *a, size_t a_rs, size_t a_ks, const int32_t *b, size_t k, size_t m, size_t n,
                             const cn_finish_s32 *f, const cn_place_s32 *to) {
-  CN_ALIGN(64) int32_t tile[CN_GEMM_S16_MR * CN_GEMM_S16_NR];
+  CN_ALIGN(CN_VS32_LANES * 4) int32_t tile[CN_GEMM_S16_MR * CN_GEMM_S16_NR];
   if (m == CN_GEMM_S16_MR) {
     cn_tile_s16(a, a_rs, a_ks, b, k, CN_GEMM_S16_MR, tile);
   } else {

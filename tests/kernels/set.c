@@ -6,6 +6,7 @@
 #define TARGET(word, name, fallback)
 #define MACHINE(machine, order)
 #define CODE(size)
+#define ALIGN(bytes) _Static_assert((bytes) % (CN_VF32_LANES * 4) == 0 && (bytes) % 8 == 0, "vectors and the largest numbers are aligned");
 #define LAYER(file, bits, header) _Static_assert(CN_VF32_LANES * 32 == (bits), "vector width");
 #define CPU(features)
 #define CFLAGS(flags)
@@ -182,6 +183,8 @@ static size_t conv_f32_scratch(const cn_window *w) { return cn_conv_f32_scratch(
 #define LAYER(file, bits, header)
 #define CPU(features) .cpu = features,
 #define TILE(kernel, ...)
+#undef ALIGN
+#define ALIGN(bytes)
 extern const KernelSet SET;
 static size_t conv_f32_direct_tasks(const cn_conv_f32_args *a) { return cn_conv_f32_direct_tasks(a); }
 static size_t conv_f32_direct_scratch(const cn_window *w) { return cn_conv_f32_direct_scratch(w); }
