@@ -68,15 +68,42 @@ static Graph *branch_body(OpContext *c, const OnnxGraph *g) {
   return body;
 }
 
+bool import_only_misfits(const Diags *d, size_t from) {
+  bool any = d->n_dropped == 0 && d->list.n > from;
+  for (size_t i = from; i < d->list.n; i++) any = any && (d->list.data[i].code == DIAG_E0401 || d->list.data[i].code == DIAG_E0402 || d->list.data[i].code == DIAG_E0304);
+  return any;
+}
+
+/* The condition has to choose this branch, or the call ends with CASTNET_ERR_DIM. */
+static bool demand_branch(OpContext *c, Value *cond, int64_t want) {
+  size_t n = 0;
+  return build_read_dims(&c->b, build_cast(&c->b, cond, DT_s64, true), "condition", want, want, NULL, &n) != NULL;
+}
+
+/* A branch as a graph; or NULL, and whether that is for shapes or types that do not fit. */
+static Graph *try_branch(OpContext *c, const OnnxGraph *g, bool *ret_misfit) {
+  const size_t before = c->importer->diags->list.n;
+  Graph *body = branch_body(c, g);
+  *ret_misfit = !body && !c->importer->split.node && import_only_misfits(c->importer->diags, before);
+  return body;
+}
+
 bool import_if(OpContext *c) {
   const OnnxGraph *on_then = op_graph(c, "then_branch"), *on_else = op_graph(c, "else_branch");
   Importer *im = c->importer;
   Ir *ir = c->b.ir;
   const int known = control_truth(&c->b, op_in(c, 0));
   if (known >= 0) return take_branch(c, known ? on_then : on_else);
-  const size_t n_checks = ir->n_checks;
+  const size_t n_checks = ir->n_checks, n_said = im->diags->list.n;
   Value *cond = control_scalar(&c->b, op_in(c, 0));
-  Graph *x = cond ? branch_body(c, on_then) : NULL, *y = x ? branch_body(c, on_else) : NULL;
+  bool misfits[2] = {false, false};
+  Graph *x = cond ? try_branch(c, on_then, &misfits[0]) : NULL, *y = x || misfits[0] ? try_branch(c, on_else, &misfits[1]) : NULL;
+  if (misfits[0] != misfits[1] && (x || y || im->split.node)) { /* with these inputs the other branch is meant */
+    im->split = (Split){0};
+    im->diags->list.n = n_said;
+    ir->n_checks = n_checks;
+    return demand_branch(c, cond, misfits[1]) && take_branch(c, misfits[1] ? on_then : on_else);
+  }
   if (!y && !im->split.node) return false;
   if (y && (x->outputs.n != y->outputs.n || x->outputs.n < c->n_out))
     return op_fail(c, DIAG_E0305, "the branches have %zu and %zu outputs, the node %zu", x->outputs.n, y->outputs.n, c->n_out);
@@ -154,20 +181,11 @@ static Graph *branch_and_rest(OpContext *c, const Split *split, int which, const
   return ok ? g : NULL;
 }
 
-bool import_only_misfits(const Diags *d, size_t from) {
-  bool any = d->n_dropped == 0 && d->list.n > from;
-  for (size_t i = from; i < d->list.n; i++) any = any && (d->list.data[i].code == DIAG_E0401 || d->list.data[i].code == DIAG_E0402 || d->list.data[i].code == DIAG_E0304);
-  return any;
-}
-
-/* One branch is the only one that what follows fits: the condition has to choose it, or the call ends with CASTNET_ERR_DIM. */
+/* One branch is the only one that what follows fits. */
 static bool take_only_branch(OpContext *c, const Split *split, int which, const Str *wanted, size_t n_wanted) {
   Importer *im = c->importer;
-  const int64_t want = which == 0;
   Scope *outer = im->scope;
-  size_t n = 0;
-  Value *cond = build_cast(&c->b, split->cond, DT_s64, true);
-  if (!build_read_dims(&c->b, cond, "condition", want, want, NULL, &n)) return false;
+  if (!demand_branch(c, split->cond, which == 0)) return false;
   const bool ok = import_chain(c, split, which);
   Scope *inner = im->scope;
   im->scope = outer;

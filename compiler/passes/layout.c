@@ -1,11 +1,11 @@
 /* Blocked channels: a convolution whose sizes are known computes [N][C / block][H][W][block], so that a vector holds one place of
- * neighbouring channels whatever the image's size; pooling, element-wise work and concatenations behind it stay in that form. Each
+ * neighbouring channels whatever the image's size, of one row too (convolutions of one spatial dimension); pooling, element-wise work and concatenations behind it stay in that form. Each
  * such node's plain result is a view of the blocked one, made beside it; where all readers take the blocked one it is dead. */
 #include "passes/passes.h"
 
 #include "ir/build_priv.h"
 
-enum { PLAIN_CHANNELS = 4, MIN_PIXELS = 4, WORK = 512, SIDE = 1 << 20, AREA = 1 << 24 };
+enum { PLAIN_CHANNELS = 4, MIN_PIXELS = 1, WORK = 512, SIDE = 1 << 20, AREA = 1 << 24 };
 
 typedef struct Layout {
   Arena *arena; /* of the pass */
@@ -18,12 +18,38 @@ static int64_t size_of(const Value *v, uint32_t axis) {
   return dim_is_const(v->type.dims[axis], &n) ? n : -1;
 }
 
-/* f32 [N][C][H][W], all but N known and modest. */
+/* Elements behind axis 1 of a value whose sizes there are modest. */
+static int64_t area_of(const Value *v) {
+  int64_t area = 1;
+  for (uint32_t a = 2; a < v->type.rank; a++) area *= size_of(v, a);
+  return area;
+}
+
+/* f32 [N][C][H][W] or, of one row, [N][C][W]; all but N known and modest. */
 static bool is_image(const Value *v) {
-  if (v->type.kind != TYPE_TENSOR || v->type.dtype != DT_f32 || v->type.rank != 4) return false;
-  for (uint32_t a = 1; a < 4; a++)
+  if (v->type.kind != TYPE_TENSOR || v->type.dtype != DT_f32 || v->type.rank < 3 || v->type.rank > 4) return false;
+  for (uint32_t a = 1; a < v->type.rank; a++)
     if (size_of(v, a) < 1 || size_of(v, a) > SIDE) return false;
-  return size_of(v, 2) * size_of(v, 3) < AREA;
+  return area_of(v) < AREA;
+}
+
+static const Dim *height_of(const Builder *b, const Value *v) { return v->type.rank == 4 ? v->type.dims[2] : b->ir->dims->one; }
+
+static const Dim *width_of(const Value *v) { return v->type.dims[v->type.rank - 1]; }
+
+/* An attribute of two spatial dimensions, from that of n. */
+static const int64_t *two_sizes(Builder *b, uint32_t n, const int64_t *v) {
+  if (n == 2) return v;
+  int64_t *two = NEW_ARRAY(b->ir->arena, int64_t, 2);
+  two[0] = 1, two[1] = v[0];
+  return two;
+}
+
+static const Dim *const *two_pads(Builder *b, uint32_t n, const Dim *const *v) {
+  if (n == 2) return v;
+  const Dim **two = NEW_ARRAY(b->ir->arena, const Dim *, 2);
+  two[0] = b->ir->dims->zero, two[1] = v[0];
+  return two;
 }
 
 static Value *blocked_of(const Layout *l, const Value *v) { return v && v->id < l->of.n ? l->of.data[v->id] : NULL; }
@@ -31,12 +57,12 @@ static Value *blocked_of(const Layout *l, const Value *v) { return v && v->id < 
 static int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
 /* ---- from and to plain values ---- */
-/* [N][C][H][W] as blocks: a copy that moves elements, for edges. */
+/* An image as blocks: a copy that moves elements, for edges. */
 static Value *to_blocks(Builder *b, const Layout *l, Value *v) {
   static const uint32_t perm[] = {0, 1, 3, 4, 2};
   const int64_t channels = size_of(v, 1), room = round_up(channels, l->block);
   const Dim *const *d = v->type.dims, *zero = b->ir->dims->zero;
-  const Dim *dims[5] = {d[0], bd_const(b, room / l->block), bd_const(b, l->block), d[2], d[3]};
+  const Dim *dims[5] = {d[0], bd_const(b, room / l->block), bd_const(b, l->block), height_of(b, v), width_of(v)};
   const Dim *lo[4] = {zero, zero, zero, zero}, *hi[4] = {zero, bd_const(b, room - channels), zero, zero};
   if (room != channels) v = build_pad(b, v, PAD_CONSTANT, lo, hi, NULL);
   return build_transpose(b, build_reshape(b, v, 5, dims), perm);
@@ -46,9 +72,10 @@ static Value *to_blocks(Builder *b, const Layout *l, Value *v) {
 static bool give(Builder *b, Layout *l, const Node *n, Value *x, Value **ret) {
   static const uint32_t perm[] = {0, 1, 4, 2, 3};
   const Dim *const *d = x->type.dims, *zero = b->ir->dims->zero;
-  const Dim *dims[4] = {d[0], dim_mulc(b->ir->dims, d[1], l->block), d[2], d[3]};
+  const uint32_t rank = n->out[0]->type.rank;
+  const Dim *dims[4] = {d[0], dim_mulc(b->ir->dims, d[1], l->block), d[rank == 4 ? 2 : 3], d[3]};
   if (!x->name.len) x->name = n->out[0]->name;
-  Value *all = build_reshape(b, build_transpose(b, x, perm), 4, dims);
+  Value *all = build_reshape(b, build_transpose(b, x, perm), rank, dims);
   Value *plain = build_slice(b, all, 1, zero, n->out[0]->type.dims[1], b->ir->dims->one);
   while (l->of.n <= plain->id) vec_push(l->arena, l->of, NULL);
   l->of.data[plain->id] = x;
@@ -74,35 +101,41 @@ static bool is_modest(const ConvAttr *a, const Value *w, const Value *y, uint32_
 }
 
 static bool plain_window(const ConvAttr *a, const Value *x, const Value *w, const Value *y) {
-  if (a->n_spatial != 2 || a->acc != DT_f32 || !is_image(x) || !is_image(y)) return false;
-  if (!w->data || w->type.dtype != DT_f32 || w->type.rank != 4) return false;
-  return is_modest(a, w, y, 0) && is_modest(a, w, y, 1) && size_of(y, 2) * size_of(y, 3) >= MIN_PIXELS;
+  if (a->n_spatial > 2 || a->acc != DT_f32 || !is_image(x) || !is_image(y)) return false;
+  if (!w->data || w->type.dtype != DT_f32) return false;
+  for (uint32_t i = 0; i < a->n_spatial; i++)
+    if (!is_modest(a, w, y, i)) return false;
+  return area_of(y) >= MIN_PIXELS;
 }
 
 /* Whether the padded copy of a plain input is modest, too. */
 static bool has_small_copy(const ConvAttr *a, const Value *w, const Value *y) {
   int64_t area = 1;
-  for (uint32_t i = 0; i < 2; i++) area *= (size_of(y, 2 + i) - 1) * a->stride[i] + (size_of(w, 2 + i) - 1) * a->dilation[i] + 1;
+  for (uint32_t i = 0; i < a->n_spatial; i++) area *= (size_of(y, 2 + i) - 1) * a->stride[i] + (size_of(w, 2 + i) - 1) * a->dilation[i] + 1;
   return area < AREA;
 }
 
-/* Whether a convolution whose input is plain pays for the copy into blocks: products for each element of both sides. */
-static bool worth_a_copy(const Value *w) {
-  const int64_t m = size_of(w, 0), c = size_of(w, 1), taps = size_of(w, 2) * size_of(w, 3);
-  return m * c * taps / (m + c) >= WORK;
+/* Whether a convolution whose input is plain pays for the copy into blocks: products for each element of both sides, as many as the
+ * plain kernel makes, whose tiles are two vectors of pixels wide, however few there are. */
+static bool worth_a_copy(const Layout *l, const Value *w, const Value *y) {
+  const int64_t m = size_of(w, 0), c = size_of(w, 1), taps = area_of(w), area = area_of(y);
+  return m * c * taps / (m + c) * (round_up(area, 2 * l->block) / area) >= WORK;
 }
 
 static Type blocked_type(Builder *b, const Layout *l, const Value *y) {
   const Dim *const *d = y->type.dims;
-  const Dim *dims[5] = {d[0], bd_const(b, round_up(size_of(y, 1), l->block) / l->block), d[2], d[3], bd_const(b, l->block)};
+  const Dim *dims[5] = {d[0], bd_const(b, round_up(size_of(y, 1), l->block) / l->block), height_of(b, y), width_of(y), bd_const(b, l->block)};
   return type_tensor(b->ir, DT_f32, 5, dims);
 }
 
 static bool give_conv(Builder *b, const Node *n, Layout *l, Value **in, Value **ret) {
   ConvAttr *attr = NEW(b->ir->arena, ConvAttr);
   Type t = blocked_type(b, l, n->out[0]);
-  *attr = *(const ConvAttr *)n->attr;
-  attr->block = l->block;
+  const ConvAttr *a = n->attr;
+  *attr = (ConvAttr){.n_spatial = 2, .group = a->group, .acc = a->acc, .block = l->block};
+  attr->stride = two_sizes(b, a->n_spatial, a->stride), attr->dilation = two_sizes(b, a->n_spatial, a->dilation);
+  attr->dilate_x = two_sizes(b, a->n_spatial, a->dilate_x);
+  attr->pad_lo = two_pads(b, a->n_spatial, a->pad_lo), attr->pad_hi = two_pads(b, a->n_spatial, a->pad_hi);
   return give(b, l, n, graph_add_node(b->graph, OP_CONV, in, in[2] ? 3 : 2, &t, 1, attr, n->src)->out[0], ret);
 }
 
@@ -110,10 +143,17 @@ static bool layout_depthwise(Builder *b, const Node *n, Layout *l, Value **ret) 
   Value *x = blocked_of(l, n->in[0]), *w = n->in[1], *bias = n->n_in > 2 ? n->in[2] : NULL;
   const int64_t channels = size_of(n->in[0], 1);
   if (!x || size_of(w, 1) != 1 || size_of(w, 0) != channels) return false;
-  const Dim *all = bd_const(b, round_up(channels, l->block)), *dims[4] = {all, w->type.dims[1], w->type.dims[2], w->type.dims[3]};
-  Value *in[3] = {x, fill_up(b, l, w, channels, size_of(w, 2) * size_of(w, 3), 4, dims), NULL};
+  const Dim *all = bd_const(b, round_up(channels, l->block)), *dims[4] = {all, w->type.dims[1], height_of(b, w), width_of(w)};
+  Value *in[3] = {x, fill_up(b, l, w, channels, area_of(w), 4, dims), NULL};
   if (bias) in[2] = fill_up(b, l, bias, channels, 1, 1, &all);
   return give_conv(b, n, l, in, ret);
+}
+
+/* An image, or weights, of one row as of two spatial dimensions. */
+static Value *of_rank_4(Builder *b, Value *v) {
+  if (v->type.rank == 4) return v;
+  const Dim *dims[4] = {v->type.dims[0], v->type.dims[1], b->ir->dims->one, v->type.dims[2]};
+  return v->data ? ir_add_const(b->ir, type_tensor(b->ir, DT_f32, 4, dims), v->data, v->name) : build_reshape(b, v, 4, dims);
 }
 
 static bool layout_conv(Builder *b, const Node *n, Layout *l, Value **ret) {
@@ -123,8 +163,8 @@ static bool layout_conv(Builder *b, const Node *n, Layout *l, Value **ret) {
   if (a->group != 1) return layout_depthwise(b, n, l, ret);
   if (2 * size_of(w, 0) < l->block) return false;
   const bool narrow = !known && size_of(w, 1) <= PLAIN_CHANNELS && has_small_copy(a, w, n->out[0]);
-  if (!known && !narrow && !worth_a_copy(w)) return false;
-  Value *in[3] = {known ? known : narrow ? x : to_blocks(b, l, x), w, bias};
+  if (!known && !narrow && !worth_a_copy(l, w, n->out[0])) return false;
+  Value *in[3] = {known ? known : narrow ? of_rank_4(b, x) : to_blocks(b, l, x), of_rank_4(b, w), bias};
   return give_conv(b, n, l, in, ret);
 }
 
@@ -139,13 +179,16 @@ static bool layout_pool(Builder *b, const Node *n, Layout *l, Value **ret) {
   Value *x = blocked_of(l, n->in[0]);
   const PoolAttr *a = n->attr;
   int64_t lo, hi;
-  if (!x || n->n_out != 1 || a->n_spatial != 2 || a->kind == POOL_LP || !is_image(n->out[0])) return false;
-  for (uint32_t i = 0; i < 2; i++) {
+  if (!x || n->n_out != 1 || a->n_spatial > 2 || a->kind == POOL_LP || !is_image(n->out[0])) return false;
+  for (uint32_t i = 0; i < a->n_spatial; i++) {
     if (a->kernel[i] > SIDE || a->stride[i] > SIDE || a->dilation[i] > SIDE) return false;
     if (!dim_is_const(a->pad_lo[i], &lo) || !dim_is_const(a->pad_hi[i], &hi) || lo < -SIDE || lo > SIDE || hi < -SIDE || hi > SIDE) return false;
   }
   PoolAttr *attr = NEW(b->ir->arena, PoolAttr);
-  *attr = *a;
+  *attr = (PoolAttr){.kind = a->kind, .n_spatial = 2, .count_include_pad = a->count_include_pad, .column_major = a->column_major, .p = a->p};
+  attr->kernel = two_sizes(b, a->n_spatial, a->kernel), attr->stride = two_sizes(b, a->n_spatial, a->stride);
+  attr->dilation = two_sizes(b, a->n_spatial, a->dilation);
+  attr->pad_lo = two_pads(b, a->n_spatial, a->pad_lo), attr->pad_hi = two_pads(b, a->n_spatial, a->pad_hi);
   return give_pool(b, n, l, x, attr, ret);
 }
 
@@ -154,10 +197,12 @@ static bool layout_reduce(Builder *b, const Node *n, Layout *l, Value **ret) {
   static const int64_t ones[] = {1, 1};
   Value *x = blocked_of(l, n->in[0]);
   const ReduceAttr *a = n->attr;
-  if (!x || a->kind != REDUCE_SUM || a->axes != 0xc || a->acc != DT_f32 || !is_image(n->out[0])) return false;
+  const Value *image = n->in[0];
+  if (!x || a->kind != REDUCE_SUM || a->axes != (image->type.rank == 4 ? 0xcu : 0x4u) || a->acc != DT_f32 || !is_image(n->out[0])) return false;
   int64_t *kernel = NEW_ARRAY(b->ir->arena, int64_t, 2);
   const Dim **pad = NEW_ARRAY(b->ir->arena, const Dim *, 2);
-  for (uint32_t i = 0; i < 2; i++) kernel[i] = size_of(n->in[0], 2 + i), pad[i] = b->ir->dims->zero;
+  kernel[0] = image->type.rank == 4 ? size_of(image, 2) : 1, kernel[1] = size_of(image, image->type.rank - 1);
+  pad[0] = pad[1] = b->ir->dims->zero;
   PoolAttr *attr = NEW(b->ir->arena, PoolAttr);
   *attr = (PoolAttr){.kind = POOL_SUM, .n_spatial = 2, .kernel = kernel, .stride = ones, .dilation = ones, .pad_lo = pad, .pad_hi = pad};
   return give_pool(b, n, l, x, attr, ret);
@@ -169,14 +214,15 @@ static bool layout_lrn(Builder *b, const Node *n, Layout *l, Value **ret) {
   LrnAttr a = *(const LrnAttr *)n->attr;
   Value *x = blocked_of(l, n->in[0]);
   const bool quarters = a.beta == 0.25f || a.beta == 0.5f || a.beta == 0.75f;
-  if (b->graph->parent || !x || !quarters || !(a.alpha >= 0) || !(a.bias > 0)) return legalise_node(b, n, ret);
+  if (!x || !quarters || !(a.alpha >= 0) || !(a.bias > 0)) return legalise_node(b, n, ret);
   a.channels = size_of(n->in[0], 1);
   return give(b, l, n, build_lrn(b, x, a), ret);
 }
 
 /* ---- element-wise work ---- */
 static bool is_full(const Value *v, const Value *out) {
-  return v->type.rank == 4 && memcmp(v->type.dims, out->type.dims, 4 * sizeof *out->type.dims) == 0;
+  const uint32_t rank = out->type.rank;
+  return v->type.rank == rank && memcmp(v->type.dims, out->type.dims, rank * sizeof *out->type.dims) == 0;
 }
 
 static bool is_single(const Value *v) {
@@ -185,12 +231,13 @@ static bool is_single(const Value *v) {
   return true;
 }
 
-/* One value a channel (of each image, perhaps): [..., C, 1, 1]. */
+/* One value a channel (of each image, perhaps): [..., C, 1, 1], or [..., C, 1] of one row. */
 static bool by_channel(const Value *v, const Value *out) {
-  const uint32_t r = v->type.rank;
-  if (r < 3 || r > 4 || v->type.dtype != DT_f32) return false;
-  if (v->type.dims[r - 3] != out->type.dims[1] || !dim_is(v->type.dims[r - 2], 1) || !dim_is(v->type.dims[r - 1], 1)) return false;
-  return r == 3 || dim_is(v->type.dims[0], 1) || v->type.dims[0] == out->type.dims[0];
+  const uint32_t r = v->type.rank, all = out->type.rank, channel = all == r ? 1 : 0;
+  if ((r != all && r + 1 != all) || v->type.dtype != DT_f32 || v->type.dims[channel] != out->type.dims[1]) return false;
+  for (uint32_t a = channel + 1; a < r; a++)
+    if (!dim_is(v->type.dims[a], 1)) return false;
+  return !channel || dim_is(v->type.dims[0], 1) || v->type.dims[0] == out->type.dims[0];
 }
 
 /* An operand over blocks; NULL where it has no such form. */
@@ -199,7 +246,7 @@ static Value *blocked_operand(Builder *b, const Layout *l, Value *v, const Value
   if (is_single(v)) return v->type.rank <= 4 ? v : NULL;
   if (own && (is_full(v, out) || by_channel(v, out))) return own;
   if (!by_channel(v, out)) return NULL;
-  const Dim *one = b->ir->dims->one, *images = v->type.rank == 4 ? v->type.dims[0] : one;
+  const Dim *one = b->ir->dims->one, *images = v->type.rank == out->type.rank ? v->type.dims[0] : one;
   if (v->data && images == one) {
     const int64_t channels = size_of(out, 1);
     const Dim *dims[5] = {one, bd_const(b, round_up(channels, l->block) / l->block), one, one, bd_const(b, l->block)};
@@ -246,7 +293,7 @@ static bool layout_concat(Builder *b, const Node *n, Layout *l, Value **ret) {
 
 static bool layout(Builder *b, const Node *n, Value **ret, void *user) {
   if (n->op == OP_LRN) return layout_lrn(b, n, user, ret);
-  if (b->graph->parent || ((const Layout *)user)->block == 0) return false; /* bodies of loops and branches stay plain */
+  if (((const Layout *)user)->block == 0) return false;
   switch (n->op) {
     case OP_CONV: return layout_conv(b, n, user, ret);
     case OP_POOL: return layout_pool(b, n, user, ret);

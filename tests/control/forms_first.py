@@ -197,3 +197,15 @@ zip (float[t, 2] a, float[t, 2] b, float[2] s) => (float[2] last, float[t] dots,
     r = Add (p, q)
   }> (s, a, b)
 }""", *[{"a": random(t, t, 2), "b": random(t + 9, t, 2), "s": f32(0, 1)} for t in (1, 4)])
+
+graph("branch_that_these_sizes_do_not_fit", """
+fit (float[2, 3] x, bool more) => (float[n, 4] y) {
+  y = If (more) <then_branch = fits () => (float[a, 4] p) {
+    w = Constant <value = float[3, 4] {1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0}> ()
+    p = MatMul (x, w)
+  }, else_branch = misfits () => (float[b, 4] q) {
+    v = Constant <value = float[2, 4] {1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0}> ()
+    r = MatMul (x, v)
+    q = Neg (r)
+  }>
+}""", {"x": random(5, 2, 3), "more": flag(True)}, expect=lambda x, more: [x @ np.arange(1, 13, dtype=np.float32).reshape(3, 4)])
