@@ -3,11 +3,13 @@
 
   compile.py --castnet build/compiler/castnet [--models DIR] [--filter 'mnist*'] [--arch sm_80,sm_90] [--nvcc nvcc]
 
-Takes the models of must_pass.txt, which run.py of tests/models runs on a GPU or on the emulated one. Skips where there is no
-nvcc. Ends with `N passed, N failed, N skipped`: a model counts once an architecture.
+Without --nvcc: the one on PATH, in $CUDA_HOME/bin, or where the toolkit's installer puts it. Takes the models of
+must_pass.txt, which run.py of tests/models runs on a GPU or on the emulated one. Skips where there is no nvcc. Ends with
+`N passed, N failed, N skipped`: a model counts once an architecture.
 """
 import argparse
 import fnmatch
+import os
 import shutil
 import subprocess
 import sys
@@ -19,6 +21,12 @@ sys.path.insert(0, str(HERE.parent / "lib"))
 import harness  # noqa: E402
 
 FLAGS = ["-std=c++20", "-O1", "--fmad=false", "-Werror", "all-warnings", "-Xcompiler", "-Wall,-Wextra,-Wno-unused-parameter"]
+
+
+def find_nvcc():
+    places = [os.environ.get("CUDA_HOME"), "/usr/local/cuda"]
+    found = [shutil.which("nvcc"), *(shutil.which("nvcc", path=Path(place) / "bin") for place in places if place)]
+    return next((f for f in found if f), "nvcc")
 
 
 def compile_model(options, model, folder):
@@ -42,7 +50,7 @@ def main():
     parser.add_argument("--models", type=Path, default=HERE.parents[2] / "shared" / "models")
     parser.add_argument("--filter", action="append", help="only models named like this")
     parser.add_argument("--arch", default="sm_80,sm_90")
-    parser.add_argument("--nvcc", default="nvcc")
+    parser.add_argument("--nvcc", default=find_nvcc())
     parser.add_argument("--timeout", type=float, default=600, help="seconds a compiler")
     options = parser.parse_args()
     names = list(harness.read_list(HERE / "must_pass.txt"))
