@@ -56,7 +56,7 @@ def object_sizes(prefix, source, flags):
 def sizes(prefix, folder, flags):
     """The same of a compiled model, all levels of the target together; weights apart."""
     made = [object_sizes(prefix, source, flags) for source in sorted(folder.glob("*.c")) if source.name != "m_weights.c"]
-    if None in made:
+    if not made or None in made:  # no C, or no compiler takes it
         return None
     texts, constants, frames = zip(*made)
     return [sum(texts), sum(constants), max(frames)]
