@@ -59,6 +59,7 @@ typedef struct Tensor {
   size_t n_bytes;
   const Str *strings;
 } Tensor;
+int64_t tensor_int(const Tensor *t, size_t k); /* element k of any integer or bool type; u64 keeps its bits */
 
 /* ---- operators -------------------------------------------------------------------------------------------------------- */
 typedef enum Op {

@@ -24,6 +24,9 @@ bool pass_simplify(Ir *ir);
  * its padding. */
 bool pass_fuse(Ir *ir);
 
+/* Gathers and scatters at constant places become views and windows where the places are affine in the coordinates. */
+bool pass_gather(Ir *ir);
+
 /* Convolutions whose window is the whole image become products. */
 bool pass_whole(Ir *ir);
 

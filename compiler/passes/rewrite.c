@@ -100,6 +100,7 @@ bool passes_run(Ir *ir, PassOptions opt) {
                            {"raise", pass_raise, opt.optimise},
                            {"legalise", !opt.optimise ? legalise_for_nests : !opt.kernels ? legalise_for_few : opt.blocks ? legalise_for_blocks : legalise_for_all, true},
                            {"fold", pass_fold, opt.optimise},
+                           {"gather", pass_gather, opt.optimise},
                            {"fuse", pass_fuse, opt.optimise},
                            {"fold", pass_fold, opt.optimise},
                            {"whole", pass_whole, opt.optimise},
