@@ -23,7 +23,6 @@ bool build_broadcast_coef(Builder *b, const Dim *d, const Dim *out, const Dim **
 /* ---- content ---- */
 /* Number of elements when every dimension is constant and the product at most max. */
 bool build_small_count(uint32_t rank, const Dim *const *dims, size_t max, size_t *ret);
-double tensor_real(const Tensor *t, size_t k);  /* any real type */
 /* A value of known content: a constant when all of it is constant, else a DIMS node (cast to t). */
 Value *build_known(Builder *b, Type t, const Dim *const *content, size_t n);
 /* v as dtype t computes it: the low bits kept. False if that is not an int64. */

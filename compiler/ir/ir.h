@@ -60,6 +60,7 @@ typedef struct Tensor {
   const Str *strings;
 } Tensor;
 int64_t tensor_int(const Tensor *t, size_t k); /* element k of any integer or bool type; u64 keeps its bits */
+double tensor_real(const Tensor *t, size_t k); /* element k of any real type */
 
 /* ---- operators -------------------------------------------------------------------------------------------------------- */
 typedef enum Op {

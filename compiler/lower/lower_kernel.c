@@ -325,6 +325,7 @@ void lower_routine(Lower *l, const ExternAttr *attr, const uint32_t *in, size_t 
 }
 
 bool lower_extern(Lower *l, const Node *n) {
+  if (lower_try_trees(l, n)) return true;
   uint32_t *in = NEW_ARRAY(l->a, uint32_t, n->n_in), *out = NEW_ARRAY(l->a, uint32_t, n->n_out);
   for (uint32_t k = 0; k < n->n_in; k++) in[k] = lower_dense(l, n->in[k], n->src);
   for (uint32_t k = 0; k < n->n_out; k++) out[k] = n->out[k] ? lower_result(l, n->out[k]) : NO_TENSOR;

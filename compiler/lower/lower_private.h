@@ -45,6 +45,7 @@ bool lower_norm(Lower *l, const Node *n);
 void lower_fuse_attention(Lower *l); /* over all steps, once they are made */
 bool lower_recurrent(Lower *l, const Node *n);
 bool lower_extern(Lower *l, const Node *n);
+bool lower_try_trees(Lower *l, const Node *n); /* a tree ensemble by vectors; false: not this one */
 bool lower_symbols(Lower *l, const Node *n);
 bool lower_dims(Lower *l, const Node *n);
 bool lower_if(Lower *l, const Node *n);

@@ -163,6 +163,25 @@ CN_KERNEL void cn_vs32_store_n(int32_t *p, cn_vs32 v, size_t n) {
 
 CN_KERNEL cn_vs32 cn_vs32_add(cn_vs32 a, cn_vs32 b) { return _mm256_add_epi32(a, b); }
 
+CN_KERNEL cn_vs32 cn_vs32_and_gt(cn_vs32 v, cn_vs32 m, cn_vf32 a, cn_vf32 b) {
+  return _mm256_andnot_si256(_mm256_andnot_si256(m, _mm256_castps_si256(_mm256_cmp_ps(a, b, _CMP_GT_OQ))), v);
+}
+
+CN_KERNEL cn_vs32 cn_vs32_and_nan(cn_vs32 v, cn_vs32 m, cn_vf32 a) {
+  return _mm256_andnot_si256(_mm256_andnot_si256(m, _mm256_castps_si256(_mm256_cmp_ps(a, a, _CMP_UNORD_Q))), v);
+}
+
+/* The exponent of that bit alone as a float. */
+CN_KERNEL cn_vs32 cn_vs32_first_bit(cn_vs32 v) {
+  const __m256i bit = _mm256_and_si256(v, _mm256_sub_epi32(_mm256_setzero_si256(), v));
+  const __m256i exponent = _mm256_srli_epi32(_mm256_castps_si256(_mm256_cvtepi32_ps(bit)), 23);
+  return _mm256_and_si256(_mm256_sub_epi32(exponent, _mm256_set1_epi32(127)), _mm256_set1_epi32(31));
+}
+
+CN_KERNEL cn_vf32 cn_vf32_at(const float *p, cn_vs32 i) { return _mm256_i32gather_ps(p, i, 4); }
+
+CN_KERNEL cn_vf32 cn_vf32_at32(const float *p, cn_vs32 i) { return _mm256_i32gather_ps(p, i, 4); }
+
 CN_KERNEL cn_vs32 cn_vs32_dot2(cn_vs32 a, cn_vs32 b, cn_vs32 acc) {
   return _mm256_add_epi32(acc, _mm256_madd_epi16(a, b));
 }

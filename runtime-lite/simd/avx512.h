@@ -141,6 +141,27 @@ CN_KERNEL void cn_vs32_store_n(int32_t *p, cn_vs32 v, size_t n) { _mm512_mask_st
 
 CN_KERNEL cn_vs32 cn_vs32_add(cn_vs32 a, cn_vs32 b) { return _mm512_add_epi32(a, b); }
 
+CN_KERNEL cn_vs32 cn_vs32_and_gt(cn_vs32 v, cn_vs32 m, cn_vf32 a, cn_vf32 b) {
+  return _mm512_mask_and_epi32(v, _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ), v, m);
+}
+
+CN_KERNEL cn_vs32 cn_vs32_and_nan(cn_vs32 v, cn_vs32 m, cn_vf32 a) {
+  return _mm512_mask_and_epi32(v, _mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q), v, m);
+}
+
+/* The exponent of that bit alone as a float. */
+CN_KERNEL cn_vs32 cn_vs32_first_bit(cn_vs32 v) {
+  const __m512i bit = _mm512_and_si512(v, _mm512_sub_epi32(_mm512_setzero_si512(), v));
+  const __m512i exponent = _mm512_srli_epi32(_mm512_castps_si512(_mm512_cvtepi32_ps(bit)), 23);
+  return _mm512_and_si512(_mm512_sub_epi32(exponent, _mm512_set1_epi32(127)), _mm512_set1_epi32(31));
+}
+
+CN_KERNEL cn_vf32 cn_vf32_at(const float *p, cn_vs32 i) { return _mm512_i32gather_ps(i, p, 4); }
+
+CN_KERNEL cn_vf32 cn_vf32_at32(const float *p, cn_vs32 i) {
+  return _mm512_permutex2var_ps(_mm512_loadu_ps(p), i, _mm512_loadu_ps(p + 16));
+}
+
 CN_KERNEL cn_vs32 cn_vs32_dot2(cn_vs32 a, cn_vs32 b, cn_vs32 acc) {
   return _mm512_add_epi32(acc, _mm512_madd_epi16(a, b));
 }

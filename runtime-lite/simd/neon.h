@@ -158,6 +158,26 @@ CN_KERNEL void cn_vs32_store_n(int32_t *p, cn_vs32 v, size_t n) {
 
 CN_KERNEL cn_vs32 cn_vs32_add(cn_vs32 a, cn_vs32 b) { return vaddq_s32(a, b); }
 
+CN_KERNEL cn_vs32 cn_vs32_and_gt(cn_vs32 v, cn_vs32 m, cn_vf32 a, cn_vf32 b) {
+  return vbslq_s32(vcgtq_f32(a, b), vandq_s32(v, m), v);
+}
+
+CN_KERNEL cn_vs32 cn_vs32_and_nan(cn_vs32 v, cn_vs32 m, cn_vf32 a) {
+  return vbslq_s32(vceqq_f32(a, a), v, vandq_s32(v, m));
+}
+
+CN_KERNEL cn_vs32 cn_vs32_first_bit(cn_vs32 v) {
+  const int32x4_t bit = vandq_s32(v, vnegq_s32(v)), places = vsubq_s32(vdupq_n_s32(31), vclzq_s32(bit));
+  return vandq_s32(places, vdupq_n_s32(31));
+}
+
+CN_KERNEL cn_vf32 cn_vf32_at(const float *p, cn_vs32 i) {
+  const cn_vf32 v = {p[vgetq_lane_s32(i, 0)], p[vgetq_lane_s32(i, 1)], p[vgetq_lane_s32(i, 2)], p[vgetq_lane_s32(i, 3)]};
+  return v;
+}
+
+CN_KERNEL cn_vf32 cn_vf32_at32(const float *p, cn_vs32 i) { return cn_vf32_at(p, i); }
+
 /* Products of all eight pairs, then the sums of neighbours. */
 CN_KERNEL cn_vs32 cn_vs32_dot2(cn_vs32 a, cn_vs32 b, cn_vs32 acc) {
   const int16x8_t x = vreinterpretq_s16_s32(a), y = vreinterpretq_s16_s32(b);

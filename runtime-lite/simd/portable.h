@@ -119,6 +119,23 @@ CN_INLINE void cn_vs32_store_n(int32_t *p, cn_vs32 v, size_t n) {
 /* Wraps. */
 CN_INLINE cn_vs32 cn_vs32_add(cn_vs32 a, cn_vs32 b) { return (int32_t)((uint32_t)a + (uint32_t)b); }
 
+/* v & m in the lanes where a > b, where a is NaN; v in the others. */
+CN_INLINE cn_vs32 cn_vs32_and_gt(cn_vs32 v, cn_vs32 m, cn_vf32 a, cn_vf32 b) { return a > b ? v & m : v; }
+
+CN_INLINE cn_vs32 cn_vs32_and_nan(cn_vs32 v, cn_vs32 m, cn_vf32 a) { return a != a ? v & m : v; }
+
+/* The place of the lowest bit that is set, 0 .. 31; any of them where none is. */
+CN_INLINE cn_vs32 cn_vs32_first_bit(cn_vs32 v) {
+  int32_t at = 0;
+  while (at < 31 && !((uint32_t)v >> at & 1)) at++;
+  return at;
+}
+
+/* p[i]; in at32 i is 0 .. 31, and p has as many. */
+CN_INLINE cn_vf32 cn_vf32_at(const float *p, cn_vs32 i) { return p[i]; }
+
+CN_INLINE cn_vf32 cn_vf32_at32(const float *p, cn_vs32 i) { return p[i]; }
+
 CN_INLINE int32_t cn_pair_low(int32_t x) { return (int16_t)(uint16_t)((uint32_t)x & 0xffffu); }
 
 CN_INLINE int32_t cn_pair_high(int32_t x) { return (int16_t)(uint16_t)((uint32_t)x >> 16); }

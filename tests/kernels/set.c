@@ -160,6 +160,30 @@ CN_DRIVER size_t check_conversions(void) {
   return bad;
 }
 
+/* Sets of bits by comparisons, their first bits, and lookups. */
+CN_DRIVER size_t check_sets(const float *x, const float *y) {
+  int32_t v[L], m[L], got[L];
+  float table[32], values[L];
+  size_t bad = 0;
+  for (size_t i = 0; i < 32; i++) table[i] = (float)i * 1.5f;
+  for (size_t i = 0; i < L; i++) v[i] = (int32_t)(0x9e3779b9u * (uint32_t)(i + 1)), m[i] = (int32_t)(0x7f4a7c15u * (uint32_t)(i + 3));
+  cn_vs32_store(got, cn_vs32_and_gt(cn_vs32_load(v), cn_vs32_load(m), cn_vf32_load(x), cn_vf32_load(y)));
+  for (size_t i = 0; i < L; i++) bad += got[i] != (x[i] > y[i] ? v[i] & m[i] : v[i]);
+  cn_vs32_store(got, cn_vs32_and_nan(cn_vs32_load(v), cn_vs32_load(m), cn_vf32_load(x)));
+  for (size_t i = 0; i < L; i++) bad += got[i] != (x[i] != x[i] ? v[i] & m[i] : v[i]);
+  for (uint32_t bit = 0; bit <= 32; bit++) {
+    const uint32_t set = bit == 32 ? 0 : 0xa5a5a5a5u << bit | 1u << bit;
+    cn_vs32_store(got, cn_vs32_first_bit(cn_vs32_set1((int32_t)set)));
+    for (size_t i = 0; i < L; i++) bad += bit == 32 ? got[i] < 0 || got[i] > 31 : got[i] != (int32_t)bit;
+    for (size_t i = 0; i < L; i++) v[i] = (int32_t)((bit + 7 * i) % 32);
+    cn_vf32_store(values, cn_vf32_at(table, cn_vs32_load(v)));
+    for (size_t i = 0; i < L; i++) bad += values[i] != table[v[i]];
+    cn_vf32_store(values, cn_vf32_at32(table, cn_vs32_load(v)));
+    for (size_t i = 0; i < L; i++) bad += values[i] != table[v[i]];
+  }
+  return bad;
+}
+
 static size_t layer_selftest(void) {
   static const float special[] = {0.0f, -0.0f, 1.0f, -2.5f, 1e-42f, 3e38f, __builtin_inff(), -__builtin_inff(), __builtin_nanf("")};
   enum { N = sizeof special / sizeof special[0] };
@@ -170,7 +194,7 @@ static size_t layer_selftest(void) {
       x[i] = special[(s + i * (1 + s / N)) % N];
       y[i] = special[(s / N + i) % N];
     }
-    bad += check_arithmetic(x, y) + check_memory(x) + check_reductions(x) + check_reductions(y);
+    bad += check_arithmetic(x, y) + check_memory(x) + check_reductions(x) + check_reductions(y) + check_sets(x, y);
   }
   return bad;
 }

@@ -1,0 +1,217 @@
+/* Tree ensembles for targets with vectors: trees of at most 32 leaves, all of whose nodes are compared (runtime-lite/kernels/trees_f32.h).
+ * A larger tree is cut into several, one a subtree: on the way to it stand the nodes above, which lead to a weight of zero where they turn
+ * off, so that one of the parts gives the leaf's weight and the others add nothing. */
+#include "lower/lower_private.h"
+
+#include <math.h>
+
+enum { GROUP = 16, LEAVES = 32, MAX_DEPTH = 64, MOST_LEAVES = 256 /* of a tree on average: beyond, walks are quicker */, ROWS = 2 };
+enum { LEQ, LT, GTE, GT, EQ, NEQ, LEAF }; /* CN_TREE_... of runtime-lite/ops/trees.h */
+enum { NAN_NO, NAN_YES, NAN_EITHER };     /* CN_TREES_NAN_... */
+
+/* A node: holds where x[feature] <= threshold, or x is a NaN and `nan`. */
+typedef struct Branch {
+  int32_t feature, yes, no;
+  float threshold;
+  bool nan;
+} Branch;
+
+typedef struct Cell { /* a node of a part */
+  int32_t feature, mask, nan;
+  float threshold;
+} Cell;
+
+typedef struct Part {
+  VEC(Cell) cells;
+  float weights[LEAVES];
+  int32_t target;
+} Part;
+
+typedef struct Turn { int32_t node; bool yes; } Turn; /* on the way from a root: the branch taken */
+
+typedef struct Trees {
+  Arena *a;
+  const Tensor *nodes, *thresholds, *roots, *targets, *weights;
+  uint32_t *leaves; /* by node */
+  VEC(Part) parts;
+  Turn way[MAX_DEPTH];
+  bool said[2]; /* some node leads NaN to no, to yes */
+} Trees;
+
+/* The largest float below x, which is no NaN and not minus infinity. */
+static float before(float x) {
+  uint32_t bits;
+  if (x == 0) x = 0; /* of either sign */
+  memcpy(&bits, &x, sizeof bits);
+  bits = bits == 0 ? 0x80000001u : bits >> 31 ? bits + 1 : bits - 1;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+static int32_t field(const Trees *t, int32_t node, unsigned k) { return (int32_t)tensor_int(t->nodes, 4 * (size_t)node + k); }
+static bool is_leaf(const Trees *t, int32_t node) { return field(t, node, 3) >> 1 == LEAF; }
+
+/* Every order as <=: x < t is x <= the number before t; x >= t holds where x < t does not, but for NaN. False for what no threshold says. */
+static bool branch_of(const Trees *t, int32_t node, Branch *ret) {
+  const int32_t mode = field(t, node, 3) >> 1;
+  const bool turned = mode == GTE || mode == GT, less = mode == LT || mode == GTE, nan = (field(t, node, 3) & 1) != 0;
+  const float threshold = (float)tensor_real(t->thresholds, (size_t)node);
+  if (mode > GT || threshold != threshold || (less && threshold == -INFINITY)) return false;
+  *ret = (Branch){.feature = field(t, node, 0), .yes = field(t, node, turned ? 2 : 1), .no = field(t, node, turned ? 1 : 2),
+                  .threshold = less ? before(threshold) : threshold, .nan = nan != turned};
+  return true;
+}
+
+/* Leaves under each node; every leaf has one weight, for `target` (-1: any, which the first one decides). */
+static bool count_leaves(Trees *t, int32_t node, int depth, int32_t *target) {
+  if (is_leaf(t, node)) {
+    if (field(t, node, 1) != 1) return false;
+    const int32_t own = (int32_t)tensor_int(t->targets, (size_t)field(t, node, 0));
+    t->leaves[node] = 1;
+    if (*target < 0) *target = own;
+    return *target == own;
+  }
+  Branch b;
+  if (depth == MAX_DEPTH || !branch_of(t, node, &b) || !count_leaves(t, b.yes, depth + 1, target) || !count_leaves(t, b.no, depth + 1, target)) return false;
+  t->leaves[node] = t->leaves[b.yes] + t->leaves[b.no];
+  return true;
+}
+
+static void add_cell(Trees *t, Part *p, const Branch *b, uint32_t left) {
+  t->said[b->nan] = true;
+  vec_push(t->a, p->cells, ((Cell){b->feature, (int32_t)left, b->nan ? -1 : (int32_t)left, b->threshold}));
+}
+
+/* The subtree's nodes, its leaves from bit `at` on. */
+static void add_subtree(Trees *t, Part *p, int32_t node, uint32_t at) {
+  Branch b;
+  if (is_leaf(t, node)) {
+    p->weights[at] = (float)tensor_real(t->weights, (size_t)field(t, node, 0));
+    return;
+  }
+  (void)branch_of(t, node, &b);
+  const uint32_t n = t->leaves[b.yes]; /* < 32: another leaf is on the other side */
+  add_cell(t, p, &b, ~((((uint32_t)1 << n) - 1) << at));
+  add_subtree(t, p, b.yes, at);
+  add_subtree(t, p, b.no, at + n);
+}
+
+/* Bits that the way needs: one for each turn to no, ahead of the leaves; the last of all for the turns to yes. */
+static uint32_t bits_of(const Trees *t, int depth) {
+  uint32_t turns = 0, last = 0;
+  for (int i = 0; i < depth; i++) turns += !t->way[i].yes, last |= t->way[i].yes;
+  return turns + last;
+}
+
+static void add_part(Trees *t, int32_t node, int depth, int32_t target) {
+  Part p = {.target = target};
+  uint32_t at = 0;
+  for (int i = 0; i < depth; i++) {
+    Branch b;
+    (void)branch_of(t, t->way[i].node, &b);
+    add_cell(t, &p, &b, t->way[i].yes ? (uint32_t)1 << (LEAVES - 1) : ~((uint32_t)1 << at++));
+  }
+  add_subtree(t, &p, node, at);
+  vec_push(t->a, t->parts, p);
+}
+
+/* False where the way to a leaf needs too many bits. */
+static bool cut(Trees *t, int32_t node, int depth, int32_t target) {
+  if (bits_of(t, depth) + t->leaves[node] <= LEAVES) return add_part(t, node, depth, target), true;
+  Branch b;
+  if (is_leaf(t, node) || !branch_of(t, node, &b)) return false;
+  t->way[depth] = (Turn){node, true};
+  if (!cut(t, b.yes, depth + 1, target)) return false;
+  t->way[depth].yes = false;
+  return cut(t, b.no, depth + 1, target);
+}
+
+static bool read_trees(Trees *t) {
+  uint64_t leaves = 0;
+  for (size_t i = 0; i < t->roots->n; i++) {
+    int32_t target = -1;
+    const int32_t root = (int32_t)tensor_int(t->roots, i);
+    if (!count_leaves(t, root, 0, &target) || !cut(t, root, 0, target)) return false;
+    leaves += t->leaves[root];
+  }
+  return t->roots->n && leaves / t->roots->n <= MOST_LEAVES && t->parts.n < INT32_MAX / LEAVES / GROUP;
+}
+
+/* ---- tables ---- */
+static uint32_t table(Lower *l, DType type, size_t n, size_t columns, const void *host) {
+  const Dim **dims = NEW_ARRAY(l->a, const Dim *, 2);
+  dims[0] = dim_const(l->p->dims, (int64_t)n);
+  dims[1] = dim_const(l->p->dims, (int64_t)columns);
+  return lower_constant(l, type, columns ? 2 : 1, dims, tensor_from_host(l->a, type, n * (columns ? columns : 1), host), (Str){0});
+}
+
+/* in[1 ..] of cn_trees_f32. */
+static void make_tables(Lower *l, const Trees *t, int nan, uint32_t *in) {
+  const size_t groups = (t->parts.n + GROUP - 1) / GROUP;
+  int32_t *first = NEW_ARRAY(l->a, int32_t, groups + 1), *target = NEW_ARRAY(l->a, int32_t, groups * GROUP);
+  float *weights = NEW_ARRAY(l->a, float, groups * GROUP * LEAVES);
+  for (size_t i = 0; i < t->parts.n; i++) {
+    int32_t *end = &first[i / GROUP + 1];
+    if (*end < (int32_t)t->parts.data[i].cells.n) *end = (int32_t)t->parts.data[i].cells.n;
+    target[i] = t->parts.data[i].target;
+    memcpy(weights + i * LEAVES, t->parts.data[i].weights, sizeof t->parts.data[i].weights);
+  }
+  for (size_t g = 0; g < groups; g++) first[g + 1] += first[g];
+  const size_t slots = (size_t)first[groups];
+  float *thresholds = NEW_ARRAY(l->a, float, slots * GROUP);
+  int32_t *features = NEW_ARRAY(l->a, int32_t, slots * GROUP), *masks = NEW_ARRAY(l->a, int32_t, slots * GROUP), *nans = NEW_ARRAY(l->a, int32_t, slots * GROUP);
+  memset(masks, 0xff, slots * GROUP * sizeof *masks); /* where a tree has fewer nodes: they take nothing */
+  memset(nans, 0xff, slots * GROUP * sizeof *nans);
+  for (size_t i = 0; i < t->parts.n; i++) {
+    for (size_t j = 0; j < t->parts.data[i].cells.n; j++) {
+      const Cell *cell = &t->parts.data[i].cells.data[j];
+      const size_t at = ((size_t)first[i / GROUP] + j) * GROUP + i % GROUP;
+      thresholds[at] = cell->threshold, features[at] = cell->feature, masks[at] = cell->mask, nans[at] = cell->nan;
+    }
+  }
+  in[1] = table(l, DT_f32, slots, GROUP, thresholds);
+  in[2] = table(l, DT_s32, slots, GROUP, features);
+  in[3] = table(l, DT_s32, slots, GROUP, masks);
+  in[4] = nan == NAN_EITHER ? table(l, DT_s32, slots, GROUP, nans) : in[3];
+  in[5] = table(l, DT_s32, groups + 1, 0, first);
+  in[6] = table(l, DT_s32, groups * GROUP, 0, target);
+  in[7] = table(l, DT_f32, groups * GROUP, LEAVES, weights);
+}
+
+static bool is_ensemble(const Node *n) {
+  const ExternAttr *attr = n->attr;
+  if (attr->custom || !str_is(attr->symbol, "cn_op_tree_ensemble") || attr->attrs[0].i != 0) return false;
+  for (uint32_t k = 1; k < 6; k++)
+    if (!n->in[k]->data) return false;
+  return true;
+}
+
+bool lower_try_trees(Lower *l, const Node *n) {
+  static const ExternAttrValue no_attr;
+  const ExternAttr *given = n->attr;
+  const int64_t lanes = l->opt->target->vector_bits / 32;
+  if (!l->opt->fuse || lanes < 8 || !is_ensemble(n)) return false;
+  Trees t = {.a = l->a, .nodes = n->in[1]->data, .thresholds = n->in[2]->data, .roots = n->in[3]->data, .targets = n->in[4]->data, .weights = n->in[5]->data};
+  t.leaves = NEW_ARRAY(l->a, uint32_t, t.thresholds->n);
+  if (!read_trees(&t)) return false;
+  const int nan = t.said[0] && t.said[1] ? NAN_EITHER : t.said[1] ? NAN_YES : NAN_NO;
+  ExternAttrValue *attrs = NEW_ARRAY(l->a, ExternAttrValue, 2);
+  attrs[0] = given->attrs[1];
+  attrs[1] = no_attr;
+  attrs[1].name = STR("nan");
+  attrs[1].kind = EXTERN_INT;
+  attrs[1].n = 1;
+  attrs[1].i = nan;
+  DimCtx *c = l->p->dims;
+  const int64_t room = lanes * ROWS * (int64_t)sizeof(float);
+  const Dim *columns = dim_addc(c, n->out[0]->type.dims[1], attrs[0].i);
+  ExternAttr *attr = arena_dup(l->a, given, sizeof *given);
+  attr->symbol = STR("cn_trees_f32");
+  attr->attrs = attrs;
+  attr->n_attrs = 2;
+  attr->scratch = dim_max(c, dim_mulc(c, columns, room), dim_const(c, LEAVES * (int64_t)sizeof(float)));
+  uint32_t in[8] = {lower_dense(l, n->in[0], n->src)}, out = lower_result(l, n->out[0]);
+  make_tables(l, &t, nan, in);
+  lower_routine(l, attr, in, 8, &out, 1, n->src);
+  return true;
+}
