@@ -36,6 +36,7 @@ BUILDS = {  # name: options of meson setup, environment, what to build (empty: a
 }
 
 
+TREE_COUNTS = {"trees": 60, "trees_many": 1000}
 RANDOM_COUNTS = {"random": 300, "random_many": 10000}
 MUTANT_COUNTS = {"mutants": 60, "mutants_many": 2000}
 
@@ -68,6 +69,10 @@ CROSS = ("aarch64", "s390x")
 CROSS_MODELS = ("micro_kws_fp32", "micro_kws_qop", "mnist_atmega", "mnist_cntk", "byte_bilstm", "xgb_classifier", "policy_go1",
                 "dtln_1", "tinyvit_demo", "magika_v3_3", "bert_toy", "yunet_s_320")
 BLOCKED_MODELS = ("squeezenet_fp16", "yunet_s_320", "person_det_rpi", "sinet_seg", "osf_*")  # chains of convolutions
+
+
+def trees(cases, options):
+    return f"{{python}} tests/conformance/run.py --castnet {{plain}} --cases {{{cases}}} {options}"
 
 
 def on_machine(target):
@@ -174,6 +179,10 @@ STAGES = [
           ["{python} tests/gradient/run.py --castnet {plain}"]),
     Stage("estimators", "ai.onnx.ml: estimators of scikit-learn, XGBoost, LightGBM against the libraries (full form only)", [],
           ["{python} tests/conformance/run.py --castnet {plain} --cases {estimators} --expected tests/ml/expected_failures.txt"]),
+    Stage("trees", "tree ensembles of all shapes: the same bits on every target, those of a walk node by node",
+          [trees("trees", "--target c99 --every 3"), trees("trees", "--target x86-64-v3"), trees("trees", "--target x86-64 --every 6")],
+          [trees("trees_many", f"--target {target}") for target in ("c99", "x86-64-v3", "x86-64")] +
+          ["{python} tests/conformance/run.py --castnet {sanitize} --cases {trees} --target x86-64-v3 --sanitize"]),
     Stage("models", "real models with recorded outputs",
           ["{python} tests/models/run.py --castnet {plain} --results {work}/models.json", "{python} tests/models/reject.py --castnet {plain}",
            "{python} tests/models/run.py --castnet {plain} --target x86-64-v3 " + " ".join(f"--filter {name}" for name in BLOCKED_MODELS)],
@@ -264,6 +273,8 @@ class Workshop:
             return self.data("versions", "tests/versions/make_version_cases.py", "--cases", self.value("cases"))
         if name == "estimators":
             return self.estimators()
+        if name in TREE_COUNTS:
+            return self.data(name, "tests/trees/make_tree_cases.py", "--count", str(TREE_COUNTS[name]))
         if name in RANDOM_COUNTS:
             return self.data(name, "tests/random/make_random.py", "--count", str(RANDOM_COUNTS[name]))
         if name in MUTANT_COUNTS:
