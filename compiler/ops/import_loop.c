@@ -206,8 +206,18 @@ static const Dim *carry_dim(Made *m, const Dim *init, const Dim *next) {
   return c.symbol;
 }
 
-/* An element whose place is not known before: appended to a state of one axis. ret_dims: the element's sizes after the loop. */
-static bool append(Made *m, Value *element, const Dim **ret_dims) {
+/* The size that a stacked output's items have where no iteration makes one: the standard leaves it open; what the body declares holds, as in ONNX
+ * Runtime, else 0. k: among the stacked outputs. */
+static const Dim *unmade(const Loop *l, size_t k, uint32_t axis) {
+  DimCtx *d = l->c->b.ir->dims;
+  const size_t at = l->counted + l->n_states + k;
+  const OnnxType *t = at < l->body->n_outputs ? l->body->outputs[at].type : NULL;
+  const bool told = t && t->kind == ONNX_TYPE_TENSOR && t->has_shape && axis < t->n_dims && t->dims[axis].kind == ONNX_DIM_VALUE && !l->n_peeled;
+  return told && t->dims[axis].value >= 0 && t->dims[axis].value <= INT32_MAX ? dim_const(d, t->dims[axis].value) : d->zero;
+}
+
+/* Stacked output k, whose place is not known before: appended to a state of one axis. ret_dims: the element's sizes after the loop. */
+static bool append(Made *m, size_t k, Value *element, const Dim **ret_dims) {
   Ir *ir = m->l->c->b.ir;
   DimCtx *d = ir->dims;
   const Type *t = &element->type;
@@ -222,7 +232,7 @@ static bool append(Made *m, Value *element, const Dim **ret_dims) {
   vec_push(ir->arena, m->next, next);
   vec_push(ir->arena, m->in, build_tensor(&m->l->c->b, t->dtype, 1, (const int64_t[]){0}, ""));
   vec_push(ir->arena, m->types, after_type(m, &state->type));
-  for (uint32_t a = 0; a < t->rank; a++) ret_dims[a] = is_inner(m->l, t->dims[a]) ? after(m, carry_dim(m, d->zero, t->dims[a])) : t->dims[a];
+  for (uint32_t a = 0; a < t->rank; a++) ret_dims[a] = is_inner(m->l, t->dims[a]) ? after(m, carry_dim(m, unmade(m->l, k, a), t->dims[a])) : t->dims[a];
   return true;
 }
 
@@ -252,7 +262,7 @@ typedef struct Result {
   const Dim *dims[MAX_RANK]; /* [rank] of all elements together */
 } Result;
 
-static bool add_result(Made *m, Value *element, const Dim *count, Result *ret) {
+static bool add_result(Made *m, size_t k, Value *element, const Dim *count, Result *ret) {
   Ir *ir = m->l->c->b.ir;
   *ret = (Result){.in_place = stacks_in_place(m->l, &element->type, m->conditional), .rank = element->type.rank + 1};
   ret->dims[0] = count;
@@ -266,7 +276,7 @@ static bool add_result(Made *m, Value *element, const Dim *count, Result *ret) {
     return true;
   }
   ret->at = m->next.n - m->conditional;
-  return append(m, element, ret->dims + 1);
+  return append(m, k, element, ret->dims + 1);
 }
 
 static bool is_certain(Builder *b, const Loop *l, const Graph *g) { return !l->counted || (control_truth(b, g->outputs.data[0]) == 1 && !l->cond); }
@@ -325,7 +335,7 @@ Value **loop_make(Loop *l, size_t *ret_n) {
   Value **elements = arena_dup(ir->arena, body->outputs.data + first, n * sizeof *elements);
   Result *results = NEW_ARRAY(ir->arena, Result, n);
   bool ok = !m.conditional || (next && m.in.data[0]);
-  for (size_t k = 0; k < n && ok; k++) ok = add_result(&m, elements[k], m.conditional ? done : l->trips, &results[k]);
+  for (size_t k = 0; k < n && ok; k++) ok = add_result(&m, k, elements[k], m.conditional ? done : l->trips, &results[k]);
   (void)op_enter(l->c, outer);
   if (!ok) return NULL;
   const Node *made = add_loop(&m, done);
@@ -382,7 +392,7 @@ static Value **no_iteration(Loop *l, size_t *ret_n) {
     const Type *t = &g->outputs.data[1 + l->n_states + k]->type;
     const Dim *dims[MAX_RANK] = {ir->dims->zero};
     if (t->rank + 1 > MAX_RANK) return NULL;
-    for (uint32_t i = 0; i < t->rank; i++) dims[i + 1] = is_inner(l, t->dims[i]) ? ir->dims->zero : t->dims[i];
+    for (uint32_t i = 0; i < t->rank; i++) dims[i + 1] = is_inner(l, t->dims[i]) ? unmade(l, k, i) : t->dims[i];
     ret[l->n_states + k] = build_reshape(b, build_tensor(b, t->dtype, 1, (const int64_t[]){0}, ""), t->rank + 1, dims);
   }
   *ret_n = l->n_states + n;

@@ -63,6 +63,20 @@ f (float[2] x, int64 times) => (float[2] y, float[k, 2] all) {
   }>
 }""", *[{"x": f32(1, 2), "times": s64(n)} for n in (-3, 2)])
 
+graph("items_of_a_size_that_no_iteration_made", """
+f (float[2] x, float[n] y, int64 times) => (float[k, 2, m] all) {
+  go = Constant <value = bool {1}> ()
+  all = Loop (times, go) <body = step (int64 i, bool more) => (bool again, float[2, 1] e) {
+    again = Identity (more)
+    one = Constant <value = int64[1] {1}> ()
+    first = Reshape (i, one)
+    last = Add (first, one)
+    part = Slice (y, first, last)
+    column = Unsqueeze (x, one)
+    e = Mul (column, part)
+  }>
+}""", *[{"x": f32(1, 2), "y": f32(3, 4, 5), "times": s64(n)} for n in (0, 2)])
+
 graph("loop_without_states", """
 f (float[2] x, int64 times) => (float[k, 2] all) {
   go = Constant <value = bool {1}> ()
