@@ -8,24 +8,24 @@ Str backend_c_name(Arena *a, Str name) { return names_identifier(a, name, "model
 
 /* "N_x86_64_v3": what a level's file and function begin with. */
 static Str level_name(Arena *a, Str name, const Target *level) {
-  char *s = arena_cstr(a, arena_printf(a, "%.*s_%s", STR_ARG(name), level->name));
+  char *s = arena_cstr(a, arena_printf(a, "%.*s_%s", STR_WHOLE(name), level->name));
   for (char *p = s + name.len; *p; p++)
     if (*p == '-') *p = '_';
   return str_c(s);
 }
 
 static Str level_file(Arena *a, Str name, const Target *level) {
-  return arena_printf(a, "%.*s%s", STR_ARG(level_name(a, name, level)), language_of(level)->suffix);
+  return arena_printf(a, "%.*s%s", STR_WHOLE(level_name(a, name, level)), language_of(level)->suffix);
 }
 
 size_t backend_file_names(Arena *a, Str name, const Target *t, WeightsMode weights, Str ret[BACKEND_MAX_FILES]) {
   Str n = backend_c_name(a, name);
   size_t k = 0;
-  if (weights != WEIGHTS_BIN) ret[k++] = arena_printf(a, "%.*s_weights.c", STR_ARG(n));
-  if (weights != WEIGHTS_C) ret[k++] = arena_printf(a, "%.*s_weights.bin", STR_ARG(n));
+  if (weights != WEIGHTS_BIN) ret[k++] = arena_printf(a, "%.*s_weights.c", STR_WHOLE(n));
+  if (weights != WEIGHTS_C) ret[k++] = arena_printf(a, "%.*s_weights.bin", STR_WHOLE(n));
   for (size_t i = 0; i < t->n_levels; i++) ret[k++] = level_file(a, n, t->levels[i]);
-  ret[k++] = arena_printf(a, "%.*s%s", STR_ARG(n), language_of(t)->suffix);
-  ret[k++] = arena_printf(a, "%.*s.h", STR_ARG(n));
+  ret[k++] = arena_printf(a, "%.*s%s", STR_WHOLE(n), language_of(t)->suffix);
+  ret[k++] = arena_printf(a, "%.*s.h", STR_WHOLE(n));
   return k;
 }
 
@@ -61,7 +61,7 @@ static Str head_text(Frame *f, const Target *t) {
 
 static Str headers_text(Arena *a, const Bundle *bundle) {
   StrBuf b = sb_new(a);
-  for (size_t i = 0; i < bundle->headers.n; i++) sb_printf(&b, "#include <%.*s>\n", STR_ARG(bundle->headers.data[i]));
+  for (size_t i = 0; i < bundle->headers.n; i++) sb_printf(&b, "#include <%.*s>\n", STR_WHOLE(bundle->headers.data[i]));
   return sb_view(&b);
 }
 
@@ -87,8 +87,8 @@ static bool close_bundle(Frame *f, const EmitCtx *c, const Target *t, const Str 
 /* What runs before the machine's level is known is compiled for all of them: N_detect, and N_run, which is a gate before the body, or picks one
  * of several. */
 static Str detect_text(Frame *f, const Target *t) {
-  if (!*t->isa_detect) return arena_printf(f->arena, "uint32_t %.*s_detect(void) { return 1; }", STR_ARG(f->name));
-  return arena_printf(f->arena, "CN_ISA_BASELINE uint32_t %.*s_detect(void) { return %s(); }", STR_ARG(f->name), t->isa_detect);
+  if (!*t->isa_detect) return arena_printf(f->arena, "uint32_t %.*s_detect(void) { return 1; }", STR_WHOLE(f->name));
+  return arena_printf(f->arena, "CN_ISA_BASELINE uint32_t %.*s_detect(void) { return %s(); }", STR_WHOLE(f->name), t->isa_detect);
 }
 
 static Str parameters(Frame *f) {
@@ -99,12 +99,12 @@ static Str parameters(Frame *f) {
 
 /* `int N_x86_64_v3_run(...)` */
 static Str level_run(Frame *f) {
-  return arena_printf(f->arena, "int %.*s_run", STR_ARG(level_name(f->arena, f->name, f->opt->target)));
+  return arena_printf(f->arena, "int %.*s_run", STR_WHOLE(level_name(f->arena, f->name, f->opt->target)));
 }
 
 static Str run_text(Frame *f) {
   if (frame_is_level(f)) return level_run(f);
-  if (!f->opt->target->isa_level) return arena_printf(f->arena, "int %.*s_run", STR_ARG(f->name));
+  if (!f->opt->target->isa_level) return arena_printf(f->arena, "int %.*s_run", STR_WHOLE(f->name));
   return STR("CN_NOINLINE int run_body");
 }
 
@@ -114,12 +114,12 @@ static Str gate_text(Frame *f) {
   return arena_printf(f->arena, "\n/* %s */\nCN_ISA_BASELINE\n"
                       "int %.*s_run%.*s {\n"
                       "  return %s_of(env) >= %" PRIu32 " ? run_body(in, out, ws, ws_size, env) : CASTNET_ERR_ISA;\n}\n",
-                      t->name, STR_ARG(f->name), STR_ARG(parameters(f)), t->isa_detect, t->isa_level);
+                      t->name, STR_WHOLE(f->name), STR_WHOLE(parameters(f)), t->isa_detect, t->isa_level);
 }
 
 static Str prototypes_text(const Common *c) {
   StrBuf b = sb_new(c->frames[0]->arena);
-  for (size_t i = 0; i < c->n_frames; i++) sb_printf(&b, "%.*s%.*s;\n", STR_ARG(level_run(c->frames[i])), STR_ARG(parameters(c->frames[i])));
+  for (size_t i = 0; i < c->n_frames; i++) sb_printf(&b, "%.*s%.*s;\n", STR_WHOLE(level_run(c->frames[i])), STR_WHOLE(parameters(c->frames[i])));
   return sb_view(&b);
 }
 
@@ -131,7 +131,7 @@ static Str pick_text(const Common *c) {
     Frame *f = c->frames[i];
     sb_puts(&b, "  ");
     if (i > 0) sb_printf(&b, "if (isa >= %" PRIu32 ") ", f->opt->target->isa_level);
-    sb_printf(&b, "return %.*s_run(in, out, ws, ws_size, env);\n", STR_ARG(level_name(f->arena, f->name, f->opt->target)));
+    sb_printf(&b, "return %.*s_run(in, out, ws, ws_size, env);\n", STR_WHOLE(level_name(f->arena, f->name, f->opt->target)));
   }
   return sb_view(&b);
 }
@@ -208,7 +208,7 @@ static bool close_texts(Frame *f, const EmitCtx *c, Texts *t) {
 
 /* The one C file of a target without levels. */
 static bool whole_file(Frame *f, EmitCtx *c, Texts *t) {
-  *t = (Texts){.f = f, .target = f->opt->target, .skeleton = f->lang->skeleton, .file = arena_printf(f->arena, "%.*s%s", STR_ARG(f->name), f->lang->suffix)};
+  *t = (Texts){.f = f, .target = f->opt->target, .skeleton = f->lang->skeleton, .file = arena_printf(f->arena, "%.*s%s", STR_WHOLE(f->name), f->lang->suffix)};
   shared_texts(f, t);
   t->gate = gate_text(f);
   return level_texts(f, c, t) && close_texts(f, c, t);
@@ -232,18 +232,18 @@ static bool level_one(Frame *f, EmitCtx *c, Texts *t) {
     return false;
   t->begin = sb_view(&begin);
   t->end = sb_view(&end);
-  t->detect = arena_printf(f->arena, "%.*s%.*s;", STR_ARG(level_run(f)), STR_ARG(parameters(f)));
+  t->detect = arena_printf(f->arena, "%.*s%.*s;", STR_WHOLE(level_run(f)), STR_WHOLE(parameters(f)));
   return level_texts(f, c, t) && close_texts(f, c, t);
 }
 
 /* N.c of a target with levels: what they share, and the choice. */
 static bool picking_file(const Common *common, Texts *t) {
   Frame *f = common->frames[0];
-  *t = (Texts){.f = f, .target = common->opt->target, .skeleton = "pick.c.in", .file = arena_printf(f->arena, "%.*s%s", STR_ARG(f->name), f->lang->suffix)};
+  *t = (Texts){.f = f, .target = common->opt->target, .skeleton = "pick.c.in", .file = arena_printf(f->arena, "%.*s%s", STR_WHOLE(f->name), f->lang->suffix)};
   shared_texts(f, t);
   t->steps = prototypes_text(common);
   t->body = pick_text(common);
-  t->run = arena_printf(f->arena, "CN_ISA_BASELINE int %.*s_run", STR_ARG(f->name));
+  t->run = arena_printf(f->arena, "CN_ISA_BASELINE int %.*s_run", STR_WHOLE(f->name));
   return close_texts(f, NULL, t);
 }
 
@@ -314,7 +314,7 @@ static bool add_texts(const Texts *t, bool header, FileSet *ret) {
   };
   const size_t n = sizeof values / sizeof *values;
   return add_file(f, ret, t->file, t->skeleton, values, n) &&
-         (!header || add_file(f, ret, arena_printf(f->arena, "%.*s.h", STR_ARG(f->name)), "model.h.in", values, n));
+         (!header || add_file(f, ret, arena_printf(f->arena, "%.*s.h", STR_WHOLE(f->name)), "model.h.in", values, n));
 }
 
 /* Steps are printed for all levels before anything else: only then it is known where weights go. */

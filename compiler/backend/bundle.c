@@ -89,7 +89,7 @@ static void visit(Closing *c, Item *it) {
       continue;
     }
     diag_add(c->diags, DIAG_E0901, (DiagPlace){0}, "%s of runtime-lite needs %.*s, which target %s does not have",
-             it->chunk->file, STR_ARG(w), c->target->name);
+             it->chunk->file, STR_WHOLE(w), c->target->name);
     c->ok = false;
   }
   if (uses.n) qsort(uses.data, uses.n, sizeof *uses.data, compare_items);
@@ -111,7 +111,7 @@ bool bundle_close(Arena *a, Diags *d, const BundleTable *table, const Target *t,
       continue;
     }
     diag_add(d, DIAG_E0901, (DiagPlace){0}, "the generated code needs %.*s, which runtime-lite does not have for target %s",
-             STR_ARG(name), t->name);
+             STR_WHOLE(name), t->name);
     c.ok = false;
   }
   if (first.n) qsort(first.data, first.n, sizeof *first.data, compare_items);

@@ -62,7 +62,7 @@ static void print_init(const Frame *f, StrBuf *b) {
   language_c_check_weights(f, b);
   sb_puts(b, "  return cn_cuda_upload(weights, size, ");
   if (f->opt->weights == WEIGHTS_BIN) sb_puts(b, "e.weights");
-  else sb_printf(b, "%.*s_WEIGHTS", STR_ARG(f->name));
+  else sb_printf(b, "%.*s_WEIGHTS", STR_WHOLE(f->name));
   sb_printf(b, ", %zu, e.stream);\n", f->common->weights_size);
 }
 
@@ -76,7 +76,7 @@ static void cuda_functions(const Frame *f, StrBuf *b) {
 
 static void cuda_run_head(const Frame *f, StrBuf *b) {
   if (f->common->weights.n == 0) return;
-  sb_printf(b, "  const int error = cn_cuda_check_weights(e.weights, e.weights_size, %.*s_WEIGHTS_SIZE);\n", STR_ARG(f->name));
+  sb_printf(b, "  const int error = cn_cuda_check_weights(e.weights, e.weights_size, %.*s_WEIGHTS_SIZE);\n", STR_WHOLE(f->name));
   sb_puts(b, "  if (error != CASTNET_OK) return error;\n");
 }
 

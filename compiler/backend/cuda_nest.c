@@ -109,7 +109,7 @@ static void print_scan(CudaNest *x) {
   ExprPrinter e = nest_map_printer(&x->p);
   const unsigned indent = open_in_order(x, 0, n->n_axes - 1, 2);
   Str start = expr_const_text(x->p.c, n->acc, n->scan_fn == SC_mul ? reduce_identity(REDUCE_PROD, n->acc) : 0);
-  sb_printf(b, "%*s%s acc = %.*s;\n", (int)indent, "", expr_register_ctype(n->acc), STR_ARG(start));
+  sb_printf(b, "%*s%s acc = %.*s;\n", (int)indent, "", expr_register_ctype(n->acc), STR_WHOLE(start));
   const unsigned inner = open_in_order(x, n->n_axes - 1, n->n_axes, indent);
   print_all_depths(x, &e, inner);
   if (n->scan_exclusive) nest_store(&x->p, &e, STR("acc"), inner);

@@ -9,7 +9,7 @@ static Str print_act(EmitCtx *c, const Step *s, RecurrentAct act) {
   ExprPrinter p = expr_printer(c, &e, 0, NULL, NULL, NULL, value, "t", true);
   sb_puts(&b, "(float v) {\n");
   expr_print_depth(&p, &b, 0, 2);
-  sb_printf(&b, "  return %.*s;\n}\n", STR_ARG(expr_print_result(&p)));
+  sb_printf(&b, "  return %.*s;\n}\n", STR_WHOLE(expr_print_result(&p)));
   return emit_function(c, s, "__device__ float", (Str){0}, sb_view(&b));
 }
 
@@ -17,8 +17,8 @@ static Str print_act(EmitCtx *c, const Step *s, RecurrentAct act) {
 static void print_direction(KernelPrinter *k, const RecurrentStep *r, uint32_t d) {
   Str acts[3];
   for (uint32_t i = 0; i < 3; i++) acts[i] = print_act(k->c, k->step, r->attr.acts[d * r->n_acts + (i < r->n_acts ? i : 0)]);
-  sb_printf(&k->body, "cn_cuda_recurrent_f32<%.*s, %.*s, %.*s>(&a, blockIdx.x / a.dirs, blockIdx.x %% a.dirs, scratch);\n", STR_ARG(acts[0]),
-            STR_ARG(acts[1]), STR_ARG(acts[2]));
+  sb_printf(&k->body, "cn_cuda_recurrent_f32<%.*s, %.*s, %.*s>(&a, blockIdx.x / a.dirs, blockIdx.x %% a.dirs, scratch);\n", STR_WHOLE(acts[0]),
+            STR_WHOLE(acts[1]), STR_WHOLE(acts[2]));
 }
 
 static void print_operands(KernelPrinter *k) {

@@ -10,7 +10,7 @@ static bool refuse_symbols(EmitCtx *c, const Step *s) {
 static bool refuse_extern(EmitCtx *c, const Step *s) {
   const ExternAttr *x = &((const ExternStep *)s->attr)->attr;
   diag_add(c->diags, DIAG_E0306, s->src, "target %s: %s %.*s is a function of the host", c->opt->target->name,
-           x->custom ? "custom operator" : "kernel", STR_ARG(x->symbol));
+           x->custom ? "custom operator" : "kernel", STR_WHOLE(x->symbol));
   return false;
 }
 
@@ -67,7 +67,7 @@ void cuda_declare_point(EmitCtx *c, StrBuf *b, const CudaPoint *p, Str text, uns
   for (uint32_t j = p->n; j-- > 0;) {
     if (!takes(p, j)) continue;
     if (cuda_mentions(c, text, arena_cstr(c->arena, p->coords[j]))) {
-      sb_printf(b, "%*sconst %s %.*s = %s", (int)indent, "", p->type, STR_ARG(p->coords[j]), p->flat);
+      sb_printf(b, "%*sconst %s %.*s = %s", (int)indent, "", p->type, STR_WHOLE(p->coords[j]), p->flat);
       if (!dim_is(inner, 1)) {
         sb_puts(b, " / ");
         cuda_divisor(c, b, inner);
@@ -106,7 +106,7 @@ void cuda_finish(KernelPrinter *k, bool may_fail, const Dim *blocks) {
   emit_describe(c, &comment, s->out[0] != NO_TENSOR ? s->out[0] : s->out[1] != NO_TENSOR ? s->out[1] : s->out[2]);
   sb_printf(&rest, "(%s) {\n%s}\n", params.data, k->body.data);
   Str name = emit_function(c, s, "__global__ void", sb_view(&comment), sb_view(&rest));
-  sb_printf(&all, "stream, %.*s, ", STR_ARG(name));
+  sb_printf(&all, "stream, %.*s, ", STR_WHOLE(name));
   emit_dim(c, &all, blocks);
   sb_printf(&all, ", %s", args.data);
   emit_call(c, s, STR("cn_cuda_launch"), true, sb_view(&all));

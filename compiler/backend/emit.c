@@ -6,10 +6,10 @@
 /* ---- buffers ---- */
 static EmitBuffer io_buffer(const Frame *f, const Buffer *b) {
   if (b->kind == BUF_INPUT && f->in[b->index].type.kind != TYPE_TENSOR)
-    return (EmitBuffer){.base = arena_printf(f->arena, "(const uint8_t *)&in->%.*s", STR_ARG(f->in[b->index].name))};
-  if (b->kind == BUF_INPUT) return (EmitBuffer){.base = arena_printf(f->arena, "in->%.*s", STR_ARG(f->in[b->index].name))};
+    return (EmitBuffer){.base = arena_printf(f->arena, "(const uint8_t *)&in->%.*s", STR_WHOLE(f->in[b->index].name))};
+  if (b->kind == BUF_INPUT) return (EmitBuffer){.base = arena_printf(f->arena, "in->%.*s", STR_WHOLE(f->in[b->index].name))};
   const IoField *o = &f->out[b->index];
-  return (EmitBuffer){.base = arena_printf(f->arena, o->sized ? "out->%.*s.data" : "out->%.*s", STR_ARG(o->name))};
+  return (EmitBuffer){.base = arena_printf(f->arena, o->sized ? "out->%.*s.data" : "out->%.*s", STR_WHOLE(o->name))};
 }
 
 /* One local for all buffers of one place that is known at the same time. */
@@ -84,7 +84,7 @@ void emit_symbols_add(EmitCtx *c, SymbolSet *s, const Dim *d) {
 
 static void print_symbols(EmitCtx *c, StrBuf *b, const SymbolSet *s, const char *before) {
   for (size_t i = 0; i < c->program->dims->symbols.n; i++)
-    if (s->has[i]) sb_printf(b, "%s%.*s", before, STR_ARG(c->symbols[i]));
+    if (s->has[i]) sb_printf(b, "%s%.*s", before, STR_WHOLE(c->symbols[i]));
 }
 
 void emit_symbol_params(EmitCtx *c, StrBuf *b, const SymbolSet *s) { print_symbols(c, b, s, ", int64_t "); }
@@ -109,7 +109,7 @@ static void print_place(StrBuf *b, const EmitBuffer *e, const PTensor *t, bool *
   *ret_whole = dim_is_const(e->offset, &at) && dim_is_const(t->offset, &elements);
   if (t->dtype == DT_str && elements != 0) *ret_whole = false; /* a string's size is the machine's, DT_str's the largest there is */
   if (*ret_whole) at += elements * bits / 8;
-  if (e->local.len) sb_printf(b, " + %.*s", STR_ARG(e->local));
+  if (e->local.len) sb_printf(b, " + %.*s", STR_WHOLE(e->local));
   else if (at != 0) sb_printf(b, " + %" PRId64, at);
 }
 
@@ -197,7 +197,7 @@ static void put_function(EmitCtx *c, const char *result, Str name, Str comment, 
     sb_str(&c->functions, comment);
     sb_puts(&c->functions, " */\n");
   }
-  sb_printf(&c->functions, "static %s %.*s", result, STR_ARG(name));
+  sb_printf(&c->functions, "static %s %.*s", result, STR_WHOLE(name));
   put_wrapped(&c->functions, rest, strlen("static  ") + strlen(result) + name.len, 4);
   sb_putc(&c->functions, '\n');
 }
@@ -220,7 +220,7 @@ Str emit_function(EmitCtx *c, const Step *s, const char *result, Str comment, St
 }
 
 Str emit_beside(EmitCtx *c, Str name, const char *suffix, const char *result, Str rest) {
-  const Str own = names_add(&c->step_names, arena_printf(c->arena, "%.*s_%s", STR_ARG(name), suffix), "step");
+  const Str own = names_add(&c->step_names, arena_printf(c->arena, "%.*s_%s", STR_WHOLE(name), suffix), "step");
   put_function(c, result, own, (Str){0}, rest);
   return own;
 }
@@ -264,7 +264,7 @@ void emit_call(EmitCtx *c, const Step *s, Str name, bool may_fail, Str args) {
   if (s->src.has_node) put_nodes(c, s);
   indent(c);
   StrBuf call = sb_new(c->arena);
-  sb_printf(&call, "%s(%" PRIu32 ", %.*s(", may_fail ? "CN_TRY" : "CN_STEP", c->n_steps++, STR_ARG(name));
+  sb_printf(&call, "%s(%" PRIu32 ", %.*s(", may_fail ? "CN_TRY" : "CN_STEP", c->n_steps++, STR_WHOLE(name));
   sb_str(&call, args);
   sb_puts(&call, "));\n");
   put_wrapped(&c->calls, sb_view(&call), c->indent, c->indent + 4);

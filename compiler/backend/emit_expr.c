@@ -125,17 +125,17 @@ static Str settle_text(EmitCtx *c, DType t, Str x) {
 
 Str expr_load_text(EmitCtx *c, DType storage, Str pointer, Str index) {
   if (is_sub_byte(storage)) {
-    Str got = arena_printf(c->arena, "cn_get_%s(%.*s, (size_t)(%.*s))", dtype_name(storage), STR_ARG(pointer), STR_ARG(index));
+    Str got = arena_printf(c->arena, "cn_get_%s(%.*s, (size_t)(%.*s))", dtype_name(storage), STR_WHOLE(pointer), STR_WHOLE(index));
     return is_narrow_float(storage) ? convert(c, storage, DT_f32, true, got) : got;
   }
-  Str at = arena_printf(c->arena, "%.*s[%.*s]", STR_ARG(pointer), STR_ARG(index));
+  Str at = arena_printf(c->arena, "%.*s[%.*s]", STR_WHOLE(pointer), STR_WHOLE(index));
   return is_narrow_float(storage) ? convert(c, storage, DT_f32, true, at) : at;
 }
 
 Str expr_store_text(EmitCtx *c, DType storage, Str pointer, Str index, Str value) {
   Str stored = is_narrow_float(storage) ? convert(c, DT_f32, storage, false, value) : value; /* rounded before: nothing saturates */
   if (is_sub_byte(storage))
-    return arena_printf(c->arena, "cn_put_%s(%.*s, (size_t)(%.*s), %.*s);", dtype_name(storage), STR_ARG(pointer), STR_ARG(index), STR_ARG(stored));
+    return arena_printf(c->arena, "cn_put_%s(%.*s, (size_t)(%.*s), %.*s);", dtype_name(storage), STR_WHOLE(pointer), STR_WHOLE(index), STR_WHOLE(stored));
   StrBuf b = sb_new(c->arena);
   sb_str(&b, pointer);
   sb_putc(&b, '[');
@@ -229,7 +229,7 @@ Str expr_print_index(ExprPrinter *p, const Access *a) {
 static void print_indirect(ExprPrinter *p, StrBuf *b, const Access *a, unsigned indent) {
   for (uint32_t k = 0; k < a->n_indirect; k++) {
     const IndirectTerm *t = &a->indirect[k];
-    sb_printf(b, "%*sconst int64_t k%u_%u = cn_index(%.*s, ", (int)indent, "", a->tensor, t->node, STR_ARG(p->text[t->node]));
+    sb_printf(b, "%*sconst int64_t k%u_%u = cn_index(%.*s, ", (int)indent, "", a->tensor, t->node, STR_WHOLE(p->text[t->node]));
     emit_dim(p->c, b, t->bound);
     sb_printf(b, ");\n%*sif (k%u_%u < 0) %s\n", (int)indent, "", a->tensor, t->node, p->c->bad_index);
     p->may_fail = true;
@@ -255,7 +255,7 @@ static Str node_text(ExprPrinter *p, StrBuf *b, const ExprNode *n, unsigned inde
       emit_dim(c, &d, n->dim);
       return sb_view(&d);
     }
-    case EXPR_INDEX: return p->wide ? p->coords[n->axis] : arena_printf(c->arena, "(int64_t)%.*s", STR_ARG(p->coords[n->axis]));
+    case EXPR_INDEX: return p->wide ? p->coords[n->axis] : arena_printf(c->arena, "(int64_t)%.*s", STR_WHOLE(p->coords[n->axis]));
     case EXPR_FN: {
       DType at = expr_fn_type(p->e, n);
       Str x = expr_fn_text(c, n->fn, at, args);

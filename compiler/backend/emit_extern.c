@@ -167,7 +167,7 @@ static void print_def(ExternPrinter *p, const SymbolDef *d, uint32_t k) {
   print_range(p->c, &p->body, &p->symbols, d->symbol, value.ptr, "CASTNET_ERR_OP");
   sb_printf(&p->body, "  *d%u = %s;\n", k, value.ptr);
   sb_printf(&p->params, ", int64_t *d%u", k);
-  sb_printf(&p->args, ", &%.*s", STR_ARG(p->c->symbols[d->symbol->symbol.index]));
+  sb_printf(&p->args, ", &%.*s", STR_WHOLE(p->c->symbols[d->symbol->symbol.index]));
 }
 
 static void print_scratch(ExternPrinter *p) {
@@ -185,7 +185,7 @@ static void print_scratch(ExternPrinter *p) {
 }
 
 static void declare_custom(EmitCtx *c, Str symbol) {
-  Str key = arena_printf(c->arena, "castnet_op %.*s;\n\n", STR_ARG(symbol));
+  Str key = arena_printf(c->arena, "castnet_op %.*s;\n\n", STR_WHOLE(symbol));
   if (map_has(&c->shared, key)) return;
   map_put(&c->shared, key, c);
   sb_str(&c->functions, key);
@@ -236,7 +236,7 @@ bool emit_extern(EmitCtx *c, const Step *s) {
   print_attrs(&p);
   print_operands(&p, "x", "in", s->in, s->n_in, false);
   print_operands(&p, "y", "out", out, n_out, e->measures != NULL);
-  sb_printf(&p.body, "  %s%.*s(%s, %u, %s, %u, %s, %zu, ", e->n_defs ? "const int error = " : "return ", STR_ARG(e->attr.symbol),
+  sb_printf(&p.body, "  %s%.*s(%s, %u, %s, %u, %s, %zu, ", e->n_defs ? "const int error = " : "return ", STR_WHOLE(e->attr.symbol),
             s->n_in ? "in" : "NULL", s->n_in, n_out ? "out" : "NULL", n_out, e->attr.n_attrs ? "attrs" : "NULL", e->attr.n_attrs);
   print_scratch(&p);
   sb_puts(&p.body, ", env);\n");
@@ -266,7 +266,7 @@ bool emit_symbols(EmitCtx *c, const Step *s) {
     print_range(c, &body, &used, symbol, value.ptr, "CASTNET_ERR_DIM");
     sb_printf(&body, "  *d%zu = %s;\n", k, value.ptr);
     sb_printf(&params, ", int64_t *d%zu", k);
-    sb_printf(&args, ", &%.*s", STR_ARG(c->symbols[symbol->symbol.index]));
+    sb_printf(&args, ", &%.*s", STR_WHOLE(c->symbols[symbol->symbol.index]));
   }
   emit_symbol_params(c, &params, &used);
   emit_symbol_args(c, &args, &used);

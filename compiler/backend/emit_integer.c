@@ -14,7 +14,7 @@ static Finish finish_of(EmitCtx *c, const Step *s, const Epilogue *e) {
 static void print_scale(KernelPrinter *k, const Finish *f) {
   if (f->out == DT_s32 || (f->scaled && f->scale.tensor != NO_TENSOR)) return;
   Str text = f->scaled ? expr_const_text(k->c, DT_f32, f->scale.bits) : STR("1.0f");
-  sb_printf(&k->body, "  const float scale = %.*s;\n", STR_ARG(text));
+  sb_printf(&k->body, "  const float scale = %.*s;\n", STR_WHOLE(text));
 }
 
 static uint64_t bits_of(float x) {
@@ -25,7 +25,7 @@ static uint64_t bits_of(float x) {
 
 static void print_bound(KernelPrinter *k, const char *name, bool has, float x, const char *none) {
   Str text = has ? expr_const_text(k->c, DT_f32, bits_of(x)) : str_c(none);
-  kernel_arg(k, ".%s = %.*s", name, STR_ARG(text));
+  kernel_arg(k, ".%s = %.*s", name, STR_WHOLE(text));
 }
 
 static void print_finish(KernelPrinter *k, const Finish *f, bool by_row, uint32_t bias) {
@@ -74,8 +74,8 @@ static void print_pack_columns(KernelPrinter *k, const ContractStep *g, Str b, u
   sb_printf(&k->body, "%*scn_pack_b_s16(%s", (int)indent, "", b.ptr);
   kernel_offset(k, g->b_batch, g->n_batch);
   sb_printf(&k->body, ", %d, %.*s, %.*s, %.*s, %.*s, %u, %.*s, (int32_t *)(void *)scratch);\n", is_signed(k->c, s->in[1]),
-            STR_ARG(kernel_size(k, g->b_k)), STR_ARG(kernel_size(k, g->b_n)), STR_ARG(kernel_size(k, g->k)), STR_ARG(kernel_size(k, g->n)),
-            tile->nr, STR_ARG(zeros_text(k, s->in[3])));
+            STR_WHOLE(kernel_size(k, g->b_k)), STR_WHOLE(kernel_size(k, g->b_n)), STR_WHOLE(kernel_size(k, g->k)), STR_WHOLE(kernel_size(k, g->n)),
+            tile->nr, STR_WHOLE(zeros_text(k, s->in[3])));
 }
 
 /* ---- products ---- */
@@ -117,7 +117,7 @@ bool emit_integer_contract(EmitCtx *c, const Step *s) {
   if (!g->b_packed && b_moves) print_pack_columns(&k, g, b, indent);
   kernel_moving(&k, "a", a, g->a_batch, g->n_batch, indent);
   kernel_moving(&k, "c", STR("y"), g->c_batch, g->n_batch, indent);
-  kernel_tasks(&k, indent, arena_printf(c->arena, "cn_gemm_s16(&a, %.*s", STR_ARG(own_scratch(&k, g->pack_bytes))).ptr, "cn_gemm_s16_tasks(&a)");
+  kernel_tasks(&k, indent, arena_printf(c->arena, "cn_gemm_s16(&a, %.*s", STR_WHOLE(own_scratch(&k, g->pack_bytes))).ptr, "cn_gemm_s16_tasks(&a)");
   kernel_batches_end(&k, g);
   kernel_finish(&k);
   return true;
@@ -127,10 +127,10 @@ bool emit_integer_contract(EmitCtx *c, const Step *s) {
 static void print_pack_filters(KernelPrinter *k, const ConvStep *v, const Dim *groups, const Dim *m, const Dim *const kernel[3], Str weights) {
   const Step *s = k->step;
   StrBuf taps = sb_new(k->c->arena);
-  for (int i = 0; i < 3; i++) sb_printf(&taps, "%s%.*s", i ? " * " : "", STR_ARG(kernel_size(k, kernel[i])));
+  for (int i = 0; i < 3; i++) sb_printf(&taps, "%s%.*s", i ? " * " : "", STR_WHOLE(kernel_size(k, kernel[i])));
   sb_printf(&k->body, "  cn_pack_conv_s16(%s, %d, %.*s, %.*s, %.*s, %s, %u, %.*s, (int32_t *)(void *)scratch);\n", weights.ptr,
-            is_signed(k->c, s->in[1]), STR_ARG(kernel_size(k, groups)), STR_ARG(kernel_size(k, m)), STR_ARG(kernel_size(k, v->channels)), taps.data,
-            target_tile(k->c->opt->target, "gemm_s16")->mr, STR_ARG(zeros_text(k, s->in[4])));
+            is_signed(k->c, s->in[1]), STR_WHOLE(kernel_size(k, groups)), STR_WHOLE(kernel_size(k, m)), STR_WHOLE(kernel_size(k, v->channels)), taps.data,
+            target_tile(k->c->opt->target, "gemm_s16")->mr, STR_WHOLE(zeros_text(k, s->in[4])));
 }
 
 bool emit_integer_conv(EmitCtx *c, const Step *s) {
@@ -156,7 +156,7 @@ bool emit_integer_conv(EmitCtx *c, const Step *s) {
   kernel_arg(&k, ".out = y");
   print_finish(&k, &f, true, s->in[2]);
   kernel_args_end(&k);
-  kernel_tasks(&k, 2, arena_printf(c->arena, "cn_conv_s16(&a, %.*s", STR_ARG(own_scratch(&k, v->pack_bytes))).ptr, "cn_conv_s16_tasks(&a)");
+  kernel_tasks(&k, 2, arena_printf(c->arena, "cn_conv_s16(&a, %.*s", STR_WHOLE(own_scratch(&k, v->pack_bytes))).ptr, "cn_conv_s16_tasks(&a)");
   kernel_finish(&k);
   return true;
 }

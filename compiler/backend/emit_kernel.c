@@ -62,7 +62,7 @@ void kernel_arg(KernelPrinter *k, const char *fmt, ...) {
 }
 
 void kernel_arg_size(KernelPrinter *k, const char *name, const Dim *d) {
-  kernel_arg(k, ".%s = %.*s", name, STR_ARG(kernel_size(k, d)));
+  kernel_arg(k, ".%s = %.*s", name, STR_WHOLE(kernel_size(k, d)));
 }
 
 void kernel_group(KernelPrinter *k, const char *name) {
@@ -303,9 +303,9 @@ void kernel_args_of_window(KernelPrinter *k, const char *type, const WindowDims 
 static const char *print_conv_pack(KernelPrinter *k, const ConvStep *v, const Dim *groups, const Dim *m, const Dim *const kernel[3], Str weights) {
   EmitCtx *c = k->c;
   StrBuf at = sb_new(c->arena), taps = sb_new(c->arena);
-  for (int i = 0; i < 3; i++) sb_printf(&taps, "%s%.*s", i ? " * " : "", STR_ARG(kernel_size(k, kernel[i])));
-  sb_printf(&k->body, "  cn_pack_conv_f32(%s, %.*s, %.*s, %.*s, %s, %u, scratch);\n", weights.ptr, STR_ARG(kernel_size(k, groups)),
-            STR_ARG(kernel_size(k, m)), STR_ARG(kernel_size(k, v->channels)), taps.data, target_tile(c->opt->target, "gemm_f32")->mr);
+  for (int i = 0; i < 3; i++) sb_printf(&taps, "%s%.*s", i ? " * " : "", STR_WHOLE(kernel_size(k, kernel[i])));
+  sb_printf(&k->body, "  cn_pack_conv_f32(%s, %.*s, %.*s, %.*s, %s, %u, scratch);\n", weights.ptr, STR_WHOLE(kernel_size(k, groups)),
+            STR_WHOLE(kernel_size(k, m)), STR_WHOLE(kernel_size(k, v->channels)), taps.data, target_tile(c->opt->target, "gemm_f32")->mr);
   emit_symbols_add(c, &k->symbols, v->pack_bytes);
   sb_puts(&at, "scratch + ");
   emit_dim(c, &at, dim_floordiv(c->program->dims, v->pack_bytes, dim_const(c->program->dims, 4)));
@@ -480,8 +480,8 @@ static void print_pack(KernelPrinter *k, const ContractStep *g, Str b, unsigned 
   const TargetTile *tile = target_tile(k->c->opt->target, "gemm_f32");
   sb_printf(&k->body, "%*scn_pack_b_f32(%s", (int)indent, "", b.ptr);
   kernel_offset(k, g->b_batch, g->n_batch);
-  sb_printf(&k->body, ", %.*s, %.*s, %.*s, %.*s, %u, scratch);\n", STR_ARG(kernel_size(k, g->b_k)), STR_ARG(kernel_size(k, g->b_n)),
-            STR_ARG(kernel_size(k, g->k)), STR_ARG(kernel_size(k, g->n)), tile->nr);
+  sb_printf(&k->body, ", %.*s, %.*s, %.*s, %.*s, %u, scratch);\n", STR_WHOLE(kernel_size(k, g->b_k)), STR_WHOLE(kernel_size(k, g->b_n)),
+            STR_WHOLE(kernel_size(k, g->k)), STR_WHOLE(kernel_size(k, g->n)), tile->nr);
 }
 
 static uint32_t last_axis(const PTensor *t) { return t->rank ? t->rank - 1 : 0; }

@@ -130,7 +130,7 @@ void nest_finish(NestPrinter *p, Str acc, const Str *coords, unsigned indent) {
 
 void nest_declare_acc(NestPrinter *p, const char *array, unsigned indent) {
   Str zero = expr_const_text(p->c, p->n->acc, reduce_identity(p->n->reduce, p->n->acc));
-  sb_printf(p->b, "%*s%s acc%s = %.*s;\n", (int)indent, "", expr_register_ctype(p->n->acc), array, STR_ARG(expr_bare(zero)));
+  sb_printf(p->b, "%*s%s acc%s = %.*s;\n", (int)indent, "", expr_register_ctype(p->n->acc), array, STR_WHOLE(expr_bare(zero)));
 }
 
 /* Opens loops [from, to), printing what becomes known in each. */
@@ -188,7 +188,7 @@ static void lane_runs(NestPrinter *p, ExprPrinter *e, uint32_t last, const char 
 static void declare_lanes(NestPrinter *p, const char *name, unsigned indent) {
   Str zero = expr_const_text(p->c, p->n->acc, reduce_identity(p->n->reduce, p->n->acc));
   sb_printf(p->b, "%*s%s %s[%d];\n", (int)indent, "", expr_register_ctype(p->n->acc), name, LANES);
-  sb_printf(p->b, "%*sfor (int l = 0; l < %d; l++) %s[l] = %.*s;\n", (int)indent, "", LANES, name, STR_ARG(expr_bare(zero)));
+  sb_printf(p->b, "%*sfor (int l = 0; l < %d; l++) %s[l] = %.*s;\n", (int)indent, "", LANES, name, STR_WHOLE(expr_bare(zero)));
 }
 
 /* The innermost axis is reduced: LANES partial results, joined by halving. Long float sums are made of blocks, so that the
@@ -247,7 +247,7 @@ static void reduce_strips(NestPrinter *p) {
   sb_printf(b, "%*sconst int n = %s - i%u < %d ? (int)(%s - i%u) : %d;\n", (int)indent, "", size.ptr, strip, STRIP, size.ptr, strip, STRIP);
   Str zero = expr_const_text(p->c, n->acc, reduce_identity(n->reduce, n->acc));
   sb_printf(b, "%*s%s acc[%d];\n", (int)indent, "", expr_register_ctype(n->acc), STRIP);
-  sb_printf(b, "%*sfor (int l = 0; l < n; l++) acc[l] = %.*s;\n", (int)indent, "", STR_ARG(expr_bare(zero)));
+  sb_printf(b, "%*sfor (int l = 0; l < n; l++) acc[l] = %.*s;\n", (int)indent, "", STR_WHOLE(expr_bare(zero)));
   unsigned inner = indent;
   for (uint32_t j = p->outer; j < n->n_axes; j++, inner += 2) nest_open_loop(p, j, inner);
   sb_printf(b, "%*sfor (int l = 0; l < n; l++) {\n", (int)inner, "");
@@ -270,8 +270,8 @@ void nest_arg_update(NestPrinter *p, Str value, unsigned indent) {
   bool max = n->reduce == REDUCE_ARGMAX;
   Str acc = STR("acc");
   Str better = expr_fn_text(p->c, max ? (n->arg_last ? SC_ge : SC_gt) : n->arg_last ? SC_le : SC_lt, n->acc, (Str[]){STR("x"), acc});
-  sb_printf(p->b, "%*sconst %s x = %.*s;\n", (int)indent, "", expr_register_ctype(n->acc), STR_ARG(expr_bare(value)));
-  sb_printf(p->b, "%*sif (i%u == 0 || %.*s%s) {\n", (int)indent, "", last, STR_ARG(better),
+  sb_printf(p->b, "%*sconst %s x = %.*s;\n", (int)indent, "", expr_register_ctype(n->acc), STR_WHOLE(expr_bare(value)));
+  sb_printf(p->b, "%*sif (i%u == 0 || %.*s%s) {\n", (int)indent, "", last, STR_WHOLE(better),
             dtype_is_float(n->acc) ? (n->arg_last ? " || x != x" : " || (x != x && acc == acc)") : "");
   sb_printf(p->b, "%*sacc = x;\n%*sat = i%u;\n%*s}\n", (int)indent + 2, "", (int)indent + 2, "", last, (int)indent, "");
 }
@@ -319,7 +319,7 @@ static void print_scan(NestPrinter *p) {
   expr_print_depth(&e, p->b, 0, 2);
   unsigned indent = open_loops(p, &e, 0, n->n_axes - 1, 2);
   Str start = expr_const_text(p->c, n->acc, n->scan_fn == SC_mul ? reduce_identity(REDUCE_PROD, n->acc) : 0);
-  sb_printf(p->b, "%*s%s acc = %.*s;\n", (int)indent, "", expr_register_ctype(n->acc), STR_ARG(start));
+  sb_printf(p->b, "%*s%s acc = %.*s;\n", (int)indent, "", expr_register_ctype(n->acc), STR_WHOLE(start));
   unsigned inner = open_loops(p, &e, n->n_axes - 1, n->n_axes, indent);
   if (n->scan_exclusive) nest_store(p, &e, STR("acc"), inner);
   sb_printf(p->b, "%*sacc = ", (int)inner, "");

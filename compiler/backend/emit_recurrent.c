@@ -13,7 +13,7 @@ static void print_act_loop(EmitCtx *c, StrBuf *b, const Expr *e, bool wide) {
   if (wide) sb_printf(b, "  for (; i0 + %d <= n; i0 += %d) {\n    for (size_t l = 0; l < %d; l++) {\n", LANES, LANES, LANES);
   else sb_puts(b, "  for (; i0 < n; i0++) {\n");
   expr_print_depth(&p, b, 1, wide ? 6 : 4);
-  sb_printf(b, "%*s%.*s = %.*s;\n", wide ? 6 : 4, "", STR_ARG(value[0]), STR_ARG(expr_print_result(&p)));
+  sb_printf(b, "%*s%.*s = %.*s;\n", wide ? 6 : 4, "", STR_WHOLE(value[0]), STR_WHOLE(expr_print_result(&p)));
   sb_puts(b, wide ? "    }\n  }\n" : "  }\n");
 }
 

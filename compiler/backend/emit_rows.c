@@ -58,7 +58,7 @@ static void print_batches(KernelPrinter *k, const AttentionStep *v, const Str *n
   const unsigned indent = kernel_batches(k, s);
   for (int f = 0; f < 4; f++) {
     Str at = stride_text(k, strides[f], s->n_batch);
-    if (at.len) sb_printf(&k->body, "%*sa.%s = %s%.*s;\n", (int)indent, "", fields[f], names[f].ptr, STR_ARG(at));
+    if (at.len) sb_printf(&k->body, "%*sa.%s = %s%.*s;\n", (int)indent, "", fields[f], names[f].ptr, STR_WHOLE(at));
   }
   emit_tile_move(k, tile, s->n_batch, indent);
   sb_printf(&k->body, "%*scn_attention_f32(&a, scratch);\n", (int)indent, "");

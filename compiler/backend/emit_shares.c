@@ -29,22 +29,22 @@ static Params read_params(Arena *a, Str text) {
 /* `PREFIXx0, PREFIXy` */
 static Str name_list(Arena *a, const Params *ps, const char *prefix) {
   StrBuf b = sb_new(a);
-  for (size_t i = 0; i < ps->n; i++) sb_printf(&b, "%s%s%.*s", i ? ", " : "", prefix, STR_ARG(ps->data[i].name));
+  for (size_t i = 0; i < ps->n; i++) sb_printf(&b, "%s%s%.*s", i ? ", " : "", prefix, STR_WHOLE(ps->data[i].name));
   return sb_view(&b);
 }
 
 static Str print_struct(EmitCtx *c, Str name, const Params *ps) {
-  const Str own = names_add(&c->step_names, arena_printf(c->arena, "%.*s_call", STR_ARG(name)), "step");
-  sb_printf(&c->functions, "/* %.*s on the environment's threads */\nstruct %.*s {\n", STR_ARG(name), STR_ARG(own));
-  for (size_t i = 0; i < ps->n; i++) sb_printf(&c->functions, "  %.*s%.*s;\n", STR_ARG(ps->data[i].type), STR_ARG(ps->data[i].name));
+  const Str own = names_add(&c->step_names, arena_printf(c->arena, "%.*s_call", STR_WHOLE(name)), "step");
+  sb_printf(&c->functions, "/* %.*s on the environment's threads */\nstruct %.*s {\n", STR_WHOLE(name), STR_WHOLE(own));
+  for (size_t i = 0; i < ps->n; i++) sb_printf(&c->functions, "  %.*s%.*s;\n", STR_WHOLE(ps->data[i].type), STR_WHOLE(ps->data[i].name));
   sb_puts(&c->functions, "};\n\n");
   return own;
 }
 
 static Str print_share(EmitCtx *c, Str name, Str call, const Params *ps) {
   StrBuf b = sb_new(c->arena);
-  sb_printf(&b, "(void *arg, size_t i) {\n  const struct %.*s *s0 = arg;\n", STR_ARG(call));
-  sb_printf(&b, "  %.*s(%s, i, i + 1);\n}\n", STR_ARG(name), name_list(c->arena, ps, "s0->").ptr);
+  sb_printf(&b, "(void *arg, size_t i) {\n  const struct %.*s *s0 = arg;\n", STR_WHOLE(call));
+  sb_printf(&b, "  %.*s(%s, i, i + 1);\n}\n", STR_WHOLE(name), name_list(c->arena, ps, "s0->").ptr);
   return emit_beside(c, name, "share", "void", sb_view(&b));
 }
 
@@ -52,22 +52,22 @@ static Str print_shares(EmitCtx *c, const StepShare *share, Str name, Str call, 
   StrBuf b = sb_new(c->arena);
   const Str names = name_list(c->arena, ps, "");
   sb_puts(&b, "(const castnet_env *e");
-  for (size_t i = 0; i < ps->n; i++) sb_printf(&b, ", %.*s%.*s", STR_ARG(ps->data[i].type), STR_ARG(ps->data[i].name));
+  for (size_t i = 0; i < ps->n; i++) sb_printf(&b, ", %.*s%.*s", STR_WHOLE(ps->data[i].type), STR_WHOLE(ps->data[i].name));
   sb_puts(&b, ") {\n  if (e->parallel_for == NULL");
   if (share->elements) {
     sb_puts(&b, " || ");
     emit_dim(c, &b, share->elements);
     sb_printf(&b, " < %lld", (long long)share->least);
   }
-  sb_printf(&b, ") {\n    %.*s(%s, 0, %u);\n    return CASTNET_OK;\n  }\n", STR_ARG(name), names.ptr, share->n);
-  sb_printf(&b, "  struct %.*s s0 = {%s};\n", STR_ARG(call), names.ptr);
-  sb_printf(&b, "  return cn_shares(e, %u, %.*s, &s0);\n}\n", share->n, STR_ARG(task));
+  sb_printf(&b, ") {\n    %.*s(%s, 0, %u);\n    return CASTNET_OK;\n  }\n", STR_WHOLE(name), names.ptr, share->n);
+  sb_printf(&b, "  struct %.*s s0 = {%s};\n", STR_WHOLE(call), names.ptr);
+  sb_printf(&b, "  return cn_shares(e, %u, %.*s, &s0);\n}\n", share->n, STR_WHOLE(task));
   return emit_beside(c, name, "shares", "int", sb_view(&b));
 }
 
 void emit_shares(EmitCtx *c, const Step *s, Str name, Str params, Str args) {
   StrBuf key = sb_new(c->arena);
-  sb_printf(&key, "shares of %.*s", STR_ARG(name));
+  sb_printf(&key, "shares of %.*s", STR_WHOLE(name));
   if (s->share.elements) sb_printf(&key, " from %lld of %u", (long long)s->share.least, s->share.elements->id);
   Str *own = map_get(&c->shared, sb_view(&key));
   if (!own) {

@@ -134,7 +134,7 @@ static ExprPrinter columns_printer(TilePrinter *p, const char *column) {
   coords[0] = STR("i");
   coords[1] = arena_printf(p->c->arena, "%s", column);
   Str *given = arena_dup(p->c->arena, p->given, (p->e->n_loads + 1) * sizeof *given);
-  given[0] = arena_printf(p->c->arena, "y[%.*s]", STR_ARG(expr_bare(coords[1])));
+  given[0] = arena_printf(p->c->arena, "y[%.*s]", STR_WHOLE(expr_bare(coords[1])));
   return expr_printer(p->c, &p->expr, 2, coords, p->accesses, p->pointers, given, "t", true);
 }
 
@@ -148,10 +148,10 @@ static void print_body(TilePrinter *p, StrBuf *b) {
   expr_print_depth(&rest, &again, 1, 4);
   sb_printf(b, "    for (; j + %d <= n; j += %d) {\n      for (size_t l = 0; l < %d; l++) {\n", LANES, LANES, LANES);
   expr_print_depth(&e, b, 2, 8);
-  sb_printf(b, "        y[j + l] = %.*s;\n      }\n    }\n", STR_ARG(expr_bare(expr_print_result(&e))));
+  sb_printf(b, "        y[j + l] = %.*s;\n      }\n    }\n", STR_WHOLE(expr_bare(expr_print_result(&e))));
   sb_puts(b, "    for (; j < n; j++) {\n");
   expr_print_depth(&rest, b, 2, 6);
-  sb_printf(b, "      y[j] = %.*s;\n    }\n  }\n", STR_ARG(expr_bare(expr_print_result(&rest))));
+  sb_printf(b, "      y[j] = %.*s;\n    }\n  }\n", STR_WHOLE(expr_bare(expr_print_result(&rest))));
 }
 
 TileFunction emit_tile(EmitCtx *c, const Step *s, uint32_t out_tensor, const Epilogue *e, uint32_t done, const TileAxes *axes) {
@@ -179,7 +179,7 @@ void emit_tile_context(KernelPrinter *k, const TileFunction *t) {
 
 void emit_tile_args(KernelPrinter *k, const TileFunction *t) {
   if (!t->name.len) return;
-  kernel_arg(k, ".tile = %.*s", STR_ARG(t->name));
+  kernel_arg(k, ".tile = %.*s", STR_WHOLE(t->name));
   if (t->n_operands) kernel_arg(k, ".ctx = operands");
 }
 

@@ -18,11 +18,11 @@ static void print_workspace(Frame *f, StrBuf *b) {
     if (!f->common->exact) sb_puts(b, "/* Bytes of workspace that a call starts with; then data decide how much more it needs, which ws_needed tells. */\n");
     else sb_puts(b, dim_is_const(f->common->need, NULL) ? "/* Bytes of workspace that a call needs (1 stands for none). */\n"
                                                   : "/* Bytes of workspace that are enough for all dimensions allowed. */\n");
-    sb_printf(b, "#define %.*s_WORKSPACE_SIZE %" PRId64 "\n", STR_ARG(f->name), bound < 1 ? 1 : bound);
+    sb_printf(b, "#define %.*s_WORKSPACE_SIZE %" PRId64 "\n", STR_WHOLE(f->name), bound < 1 ? 1 : bound);
   }
-  sb_printf(b, "/* Alignment of the workspace, in bytes. */\n#define %.*s_WORKSPACE_ALIGN %zu\n", STR_ARG(f->name), f->common->align);
+  sb_printf(b, "/* Alignment of the workspace, in bytes. */\n#define %.*s_WORKSPACE_ALIGN %zu\n", STR_WHOLE(f->name), f->common->align);
   sb_puts(b, "/* 1: the size needed is known before the call; 0: data decide, and ws_needed tells. */\n");
-  sb_printf(b, "#define %.*s_WORKSPACE_EXACT %d\n\n", STR_ARG(f->name), f->common->exact ? 1 : 0);
+  sb_printf(b, "#define %.*s_WORKSPACE_EXACT %d\n\n", STR_WHOLE(f->name), f->common->exact ? 1 : 0);
 }
 
 static void print_dims(Frame *f, StrBuf *b) {
@@ -32,21 +32,21 @@ static void print_dims(Frame *f, StrBuf *b) {
   for (size_t i = 0; i < c->symbols.n; i++) {
     const Dim *s = c->symbols.data[i];
     if (!f->in_dims[i]) continue;
-    sb_printf(b, "  int64_t %.*s; /* ", STR_ARG(f->dim_fields[i]));
+    sb_printf(b, "  int64_t %.*s; /* ", STR_WHOLE(f->dim_fields[i]));
     names_comment(b, s->symbol.name, 200);
     if (s->hi < INT64_MAX / 2) sb_printf(b, ", %" PRId64 " to %" PRId64, s->lo, s->hi);
     else sb_printf(b, ", at least %" PRId64, s->lo);
     sb_puts(b, " */\n");
   }
-  sb_printf(b, "} %.*s_dims;\n\n", STR_ARG(f->name));
+  sb_printf(b, "} %.*s_dims;\n\n", STR_WHOLE(f->name));
 }
 
 static void print_inputs(Frame *f, StrBuf *b) {
   sb_puts(b, "/* Inputs: row-major, each aligned as its C type asks, never written. */\ntypedef struct {\n");
-  if (f->has_dims) sb_printf(b, "  %.*s_dims dim;\n", STR_ARG(f->name));
+  if (f->has_dims) sb_printf(b, "  %.*s_dims dim;\n", STR_WHOLE(f->name));
   for (size_t i = 0; i < f->n_in; i++) types_input_field(f, b, &f->in[i]);
   if (f->n_in == 0) sb_puts(b, "  uint8_t unused; /* the model has no inputs */\n");
-  sb_printf(b, "} %.*s_inputs;\n\n", STR_ARG(f->name));
+  sb_printf(b, "} %.*s_inputs;\n\n", STR_WHOLE(f->name));
 }
 
 static void print_outputs(Frame *f, StrBuf *b) {
@@ -58,7 +58,7 @@ static void print_outputs(Frame *f, StrBuf *b) {
   sb_puts(b, " */\ntypedef struct {\n");
   for (size_t i = 0; i < f->n_out; i++) types_output_field(f, b, &f->out[i]);
   sb_puts(b, "  size_t ws_needed; /* set by each call: bytes of workspace that it needs */\n");
-  sb_printf(b, "} %.*s_outputs;\n\n", STR_ARG(f->name));
+  sb_printf(b, "} %.*s_outputs;\n\n", STR_WHOLE(f->name));
 }
 
 static void print_functions(Frame *f, StrBuf *b) {

@@ -59,7 +59,7 @@ static void c_run_head(const Frame *f, StrBuf *b) {
 
 static void c_run_weights(const Frame *f, StrBuf *b) {
   if (f->opt->weights == WEIGHTS_BIN) sb_puts(b, "  const unsigned char *const w = (const unsigned char *)e.weights;\n");
-  else sb_printf(b, "  const unsigned char *const w = %.*s_WEIGHTS;\n", STR_ARG(f->name));
+  else sb_printf(b, "  const unsigned char *const w = %.*s_WEIGHTS;\n", STR_WHOLE(f->name));
 }
 
 const Language language_c = {

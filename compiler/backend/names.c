@@ -69,7 +69,7 @@ static Str plain(Arena *a, Str name, bool *ret_cut) {
 }
 
 static Str with_hash(Arena *a, Str base, Str name, uint64_t seed) {
-  return arena_printf(a, "%.*s_%08x", STR_ARG(base), (unsigned)(hash_bytes(name.ptr, name.len, seed) & 0xffffffffu));
+  return arena_printf(a, "%.*s_%08x", STR_WHOLE(base), (unsigned)(hash_bytes(name.ptr, name.len, seed) & 0xffffffffu));
 }
 
 /* x, y, i0, t12: what printers of steps call their own locals. */
@@ -88,7 +88,7 @@ Str names_add(NameScope *s, Str onnx_name, const char *fallback) {
   bool cut;
   Str name = onnx_name.len ? onnx_name : str_c(fallback);
   Str base = plain(s->arena, name, &cut);
-  if (s->no_letters && is_letter_and_digits(base)) base = arena_printf(s->arena, "%s_%.*s", fallback, STR_ARG(base));
+  if (s->no_letters && is_letter_and_digits(base)) base = arena_printf(s->arena, "%s_%.*s", fallback, STR_WHOLE(base));
   Str r = cut ? with_hash(s->arena, base, name, 0) : base;
   for (uint64_t seed = 0; map_has(&s->used, r); seed++) r = with_hash(s->arena, base, name, seed);
   map_put(&s->used, r, s);

@@ -7,16 +7,16 @@
 static void print_locals(Frame *f, StrBuf *b, const char *from, const bool *wanted) {
   for (size_t i = 0; i < f->program->dims->symbols.n; i++)
     if (f->in_dims[i] && wanted[i])
-      sb_printf(b, "  const int64_t %.*s = %s%.*s;\n", STR_ARG(f->locals[i]), from, STR_ARG(f->dim_fields[i]));
+      sb_printf(b, "  const int64_t %.*s = %s%.*s;\n", STR_WHOLE(f->locals[i]), from, STR_WHOLE(f->dim_fields[i]));
 }
 
 static void print_ranges(Frame *f, StrBuf *b) {
   for (size_t i = 0; i < f->program->dims->symbols.n; i++) {
     const Dim *s = f->program->dims->symbols.data[i];
     if (!f->in_dims[i]) continue;
-    sb_printf(b, "  if (%.*s < %" PRId64, STR_ARG(f->locals[i]), s->lo);
+    sb_printf(b, "  if (%.*s < %" PRId64, STR_WHOLE(f->locals[i]), s->lo);
     if (s->hi < INT64_MAX) {
-      sb_printf(b, " || %.*s > ", STR_ARG(f->locals[i]));
+      sb_printf(b, " || %.*s > ", STR_WHOLE(f->locals[i]));
       dimc_const(b, s->hi);
     }
     sb_puts(b, ") return SIZE_MAX;\n");
@@ -102,7 +102,7 @@ void run_workspace_size(Frame *f, StrBuf *b) {
   if (!f->has_dims) return;
   Sizes s = collect_sizes(f);
   DimNames names = {.symbols = f->locals};
-  sb_printf(b, "size_t %.*s_workspace_size(const %.*s_dims *dims) {\n", STR_ARG(f->name), STR_ARG(f->name));
+  sb_printf(b, "size_t %.*s_workspace_size(const %.*s_dims *dims) {\n", STR_WHOLE(f->name), STR_WHOLE(f->name));
   print_locals(f, b, "dims->", f->in_dims);
   sb_puts(b, "  int bad = 0;\n");
   print_ranges(f, b);
@@ -195,7 +195,7 @@ static Wanted find_wanted(Frame *f, const EmitCtx *c, Str results) {
 
 static void print_output_dims(Frame *f, StrBuf *b, const IoField *o) {
   for (uint32_t k = 0; k < o->type.rank; k++) {
-    sb_printf(b, "  out->%.*s.dims[%u] = ", STR_ARG(o->name), k);
+    sb_printf(b, "  out->%.*s.dims[%u] = ", STR_WHOLE(o->name), k);
     dimc_print(b, o->type.dims[k], &(DimNames){.symbols = f->locals}, false);
     sb_puts(b, ";\n");
   }
@@ -238,14 +238,14 @@ static void print_need(Frame *f, StrBuf *b) {
     sb_printf(b, "  out->ws_needed = %" PRId64 ";\n", bytes);
     return;
   }
-  sb_printf(b, "  const size_t need = %.*s_workspace_size(&in->dim);\n", STR_ARG(f->name));
+  sb_printf(b, "  const size_t need = %.*s_workspace_size(&in->dim);\n", STR_WHOLE(f->name));
   sb_puts(b, "  if (need == SIZE_MAX) return CASTNET_ERR_DIM;\n  out->ws_needed = need;\n");
 }
 
 static void print_workspace_checks(Frame *f, StrBuf *b) {
   if (dim_is(f->common->need, 0) && f->common->exact) return;
   if (!dim_is(f->common->need, 0)) sb_puts(b, "  if (ws_size < out->ws_needed) return CASTNET_ERR_WORKSPACE;\n");
-  sb_printf(b, "  if (!cn_aligned(ws, %.*s_WORKSPACE_ALIGN)) return CASTNET_ERR_ALIGN;\n", STR_ARG(f->name));
+  sb_printf(b, "  if (!cn_aligned(ws, %.*s_WORKSPACE_ALIGN)) return CASTNET_ERR_ALIGN;\n", STR_WHOLE(f->name));
 }
 
 /* N_workspace_size has checked that nothing overflows here. */
@@ -255,7 +255,7 @@ static void print_offsets(Frame *f, const Wanted *want, StrBuf *b) {
   for (size_t i = 0; i < f->offset_dims.n; i++) {
     if (!map_has(&want->words, stops_offset_local(f, i))) continue;
     if (f->offset_dims.data[i].placed_after) { /* set when data have decided it; --poison asks whether they have */
-      sb_printf(b, "  int64_t %.*s = %d;\n", STR_ARG(stops_offset_local(f, i)), f->opt->poison ? -1 : 0);
+      sb_printf(b, "  int64_t %.*s = %d;\n", STR_WHOLE(stops_offset_local(f, i)), f->opt->poison ? -1 : 0);
       continue;
     }
     vec_push(f->arena, used, f->offset_dims.data[i].dim);
@@ -264,7 +264,7 @@ static void print_offsets(Frame *f, const Wanted *want, StrBuf *b) {
   DimNames names = {.symbols = f->locals};
   dimc_declare_parts(b, used.data, used.n, &names, false);
   for (size_t i = 0; i < used.n; i++) {
-    sb_printf(b, "  const int64_t %.*s = ", STR_ARG(locals.data[i]));
+    sb_printf(b, "  const int64_t %.*s = ", STR_WHOLE(locals.data[i]));
     dimc_print(b, used.data[i], &names, false);
     sb_puts(b, ";\n");
   }
@@ -286,19 +286,19 @@ static void print_places(Frame *f, const Wanted *want, StrBuf *b) {
 
 static void print_data_symbols(Frame *f, StrBuf *b, const bool *wanted) {
   for (size_t i = 0; i < f->program->dims->symbols.n; i++)
-    if (wanted[i] && !f->in_dims[i]) sb_printf(b, "  int64_t %.*s = 0;\n", STR_ARG(f->locals[i]));
+    if (wanted[i] && !f->in_dims[i]) sb_printf(b, "  int64_t %.*s = 0;\n", STR_WHOLE(f->locals[i]));
 }
 
 static void print_place(StrBuf *b, const EmitBuffer *e) {
   sb_puts(b, "(m");
-  if (e->local.len) sb_printf(b, " + %.*s", STR_ARG(e->local));
+  if (e->local.len) sb_printf(b, " + %.*s", STR_WHOLE(e->local));
   else if (!dim_is(e->offset, 0)) sb_printf(b, " + %" PRId64, e->offset->value);
   sb_putc(b, ')');
 }
 
 /* `out->y.count = cn_seq_count(CONTENT);` */
 static void print_from_content(StrBuf *b, const IoField *o, const char *member, const char *function, Str content) {
-  sb_printf(b, "  out->%.*s.%s = %s(%.*s);\n", STR_ARG(o->name), member, function, STR_ARG(content));
+  sb_printf(b, "  out->%.*s.%s = %s(%.*s);\n", STR_WHOLE(o->name), member, function, STR_WHOLE(content));
 }
 
 /* The items stand in the workspace already, in their structs. */
@@ -309,12 +309,12 @@ static void print_sequence(Frame *f, EmitCtx *c, StrBuf *b, const IoField *o) {
   print_place(&items, &c->buffers[o->buffer]);
   if (one) {
     print_from_content(b, o, "has", "(uint8_t)cn_seq_count", sb_view(&content));
-    sb_printf(b, "  if (out->%.*s.has) memcpy(&out->%.*s.value, %s, sizeof out->%.*s.value);\n", STR_ARG(o->name), STR_ARG(o->name), items.data, STR_ARG(o->name));
+    sb_printf(b, "  if (out->%.*s.has) memcpy(&out->%.*s.value, %s, sizeof out->%.*s.value);\n", STR_WHOLE(o->name), STR_WHOLE(o->name), items.data, STR_WHOLE(o->name));
     return;
   }
   if (optional) print_from_content(b, o, "has", "cn_seq_is_there", sb_view(&content));
   print_from_content(b, o, optional ? "value.count" : "count", "cn_seq_count", sb_view(&content));
-  sb_printf(b, "  out->%.*s%s.items = (const ", STR_ARG(o->name), optional ? ".value" : "");
+  sb_printf(b, "  out->%.*s%s.items = (const ", STR_WHOLE(o->name), optional ? ".value" : "");
   types_print(f, b, optional ? o->type.elem->elem : o->type.elem);
   sb_printf(b, " *)%s;\n", items.data);
 }
@@ -323,9 +323,9 @@ static void print_sequence(Frame *f, EmitCtx *c, StrBuf *b, const IoField *o) {
 static void print_maps(Frame *f, EmitCtx *c, StrBuf *b, const IoField *o) {
   StrBuf items = sb_new(f->arena);
   print_place(&items, &c->buffers[o->buffer]);
-  sb_printf(b, "  out->%.*s.items = (const ", STR_ARG(o->name));
+  sb_printf(b, "  out->%.*s.items = (const ", STR_WHOLE(o->name));
   types_print(f, b, o->type.elem);
-  sb_printf(b, " *)%s;\n  out->%.*s.count = (size_t)(", items.data, STR_ARG(o->name));
+  sb_printf(b, " *)%s;\n  out->%.*s.count = (size_t)(", items.data, STR_WHOLE(o->name));
   dimc_print(b, f->program->tensors.data[o->tensor].dims[0], &(DimNames){.symbols = f->locals}, false);
   sb_puts(b, ");\n");
 }
@@ -340,7 +340,7 @@ static void print_results(Frame *f, EmitCtx *c, StrBuf *b) {
       else print_sequence(f, c, b, o);
       continue;
     }
-    sb_printf(b, "  out->%.*s%s = (const %s *)", STR_ARG(o->name), o->sized ? ".data" : "", dtype_rows[o->type.dtype].ctype);
+    sb_printf(b, "  out->%.*s%s = (const %s *)", STR_WHOLE(o->name), o->sized ? ".data" : "", dtype_rows[o->type.dtype].ctype);
     print_place(b, &c->buffers[o->buffer]);
     sb_puts(b, ";\n");
     if (o->sized && frame_needs_data(&o->type)) print_output_dims(f, b, o);

@@ -108,7 +108,7 @@ void stops_print(Frame *f, const Map *words, const EmitStop *stop, StrBuf *b) {
   }
   print_need(f, b, need, &names, stop);
   for (size_t i = 0; i < locals.n; i++) {
-    sb_printf(b, "%*s%.*s = ", n, "", STR_ARG(locals.data[i]));
+    sb_printf(b, "%*s%.*s = ", n, "", STR_WHOLE(locals.data[i]));
     dimc_print(b, s.dims.data[n_checks + i], &names, false);
     sb_puts(b, ";\n");
   }

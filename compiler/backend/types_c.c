@@ -11,7 +11,7 @@ static void type_word(StrBuf *b, const Type *t) {
 
 /* The C type of an element of a sequence or optional: a tensor there brings its shape along. */
 void types_print(Frame *f, StrBuf *b, const Type *t) {
-  sb_printf(b, "%.*s_%s", STR_ARG(f->name), t->kind == TYPE_TENSOR ? "tensor_" : "");
+  sb_printf(b, "%.*s_%s", STR_WHOLE(f->name), t->kind == TYPE_TENSOR ? "tensor_" : "");
   type_word(b, t);
 }
 
@@ -73,7 +73,7 @@ void types_input_field(Frame *f, StrBuf *b, const IoField *io) {
   sb_puts(b, "  ");
   if (io->type.kind == TYPE_TENSOR) sb_printf(b, "const %s *", dtype_rows[io->type.dtype].ctype);
   else types_print(f, b, &io->type);
-  sb_printf(b, "%s%.*s;", io->type.kind == TYPE_TENSOR ? "" : " ", STR_ARG(io->name));
+  sb_printf(b, "%s%.*s;", io->type.kind == TYPE_TENSOR ? "" : " ", STR_WHOLE(io->name));
   field_comment(f, b, io);
 }
 
@@ -90,6 +90,6 @@ void types_output_field(Frame *f, StrBuf *b, const IoField *io) {
     if (!io->owned) sb_puts(b, "    size_t capacity; /* elements that data has room for */\n");
     sb_printf(b, "    int64_t dims[%u];\n  } ", io->type.rank);
   }
-  sb_printf(b, "%.*s;", STR_ARG(io->name));
+  sb_printf(b, "%.*s;", STR_WHOLE(io->name));
   field_comment(f, b, io);
 }

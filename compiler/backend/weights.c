@@ -177,14 +177,14 @@ static void write_words(FileWriter *w, const void *user) {
 Str weights_union(const Frame *f) {
   const size_t words = f->common->weights_size / 8;
   StrBuf b = sb_new(f->arena);
-  sb_printf(&b, "union %.*s_weights {\n  uint64_t word[%zu];\n  double f64[%zu];\n  float f32[%zu];\n", STR_ARG(f->name), words,
+  sb_printf(&b, "union %.*s_weights {\n  uint64_t word[%zu];\n  double f64[%zu];\n  float f32[%zu];\n", STR_WHOLE(f->name), words,
             words, words * 2);
   sb_printf(&b, "  uint32_t u32[%zu];\n  uint16_t u16[%zu];\n  unsigned char u8[%zu];\n};\n", words * 2, words * 4, words * 8);
   return sb_view(&b);
 }
 
 /* ---- the files ---- */
-static Str file_name(const Frame *f, const char *suffix) { return arena_printf(f->arena, "%.*s%s", STR_ARG(f->name), suffix); }
+static Str file_name(const Frame *f, const char *suffix) { return arena_printf(f->arena, "%.*s%s", STR_WHOLE(f->name), suffix); }
 
 static bool weights_c(const Frame *f, OutFile *ret) {
   bool words = frame_weights_in_c(f);

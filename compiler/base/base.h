@@ -5,6 +5,7 @@
 #ifndef CASTNET_BASE_H
 #define CASTNET_BASE_H
 
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -39,7 +40,9 @@ typedef struct Str {
 } Str;
 
 #define STR(lit) ((Str){(lit), sizeof(lit) - 1})
-#define STR_ARG(s) (int)((s).len > 1000 ? 1000 : (s).len), ((s).ptr ? (s).ptr : "") /* for %.*s */
+/* For %.*s. Of what a file says, no more than a reader wants to see; of code that castnet prints, everything. */
+#define STR_ARG(s) (int)((s).len > 1000 ? 1000 : (s).len), ((s).ptr ? (s).ptr : "")
+#define STR_WHOLE(s) (int)((s).len > INT_MAX ? INT_MAX : (s).len), ((s).ptr ? (s).ptr : "")
 
 static inline Str str_c(const char *s) { return (Str){s, s ? strlen(s) : 0}; }
 static inline bool str_eq(Str a, Str b) { return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0); }

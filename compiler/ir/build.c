@@ -25,6 +25,23 @@ const char *build_dims_text(Builder *b, const Dim *const *dims, uint32_t rank) {
 
 const char *build_shape_text(Builder *b, const Value *v) { return build_dims_text(b, v->type.dims, v->type.rank); }
 
+typedef struct Hint { StrBuf text; const Dim *last; } Hint;
+
+static void hint_symbol(void *user, const Dim *symbol) {
+  Hint *h = user;
+  if (symbol->symbol.origin != DIM_FROM_INPUT || symbol == h->last) return;
+  sb_printf(&h->text, "%s --dim %.*s=N", h->last ? "" : ";", (int)symbol->symbol.name.len, symbol->symbol.name.ptr);
+  h->last = symbol;
+}
+
+const char *build_open_hint(Builder *b, const Dim *const *dims, uint32_t n) {
+  Hint h = {.text = sb_new(b->ir->arena)};
+  for (uint32_t i = 0; i < n; i++) dim_each_symbol(dims[i], hint_symbol, &h);
+  if (!h.last) return "";
+  sb_printf(&h.text, " (or sizes that the model declares) would do");
+  return sb_view(&h.text).ptr;
+}
+
 /* ---- dimensions ---- */
 const Dim *bd_const(Builder *b, int64_t v) { return dim_const(b->ir->dims, v); }
 

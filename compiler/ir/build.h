@@ -17,6 +17,8 @@ BASE_PRINTF(3, 4) Diag *build_error(Builder *b, DiagCode code, const char *fmt, 
 /* `[2, n + 1]`, for diagnostics. */
 const char *build_dims_text(Builder *b, const Dim *const *dims, uint32_t rank);
 const char *build_shape_text(Builder *b, const Value *v);
+/* What a user may say where sizes are not known that have to be; empty where only data know it. To be put behind a diagnostic. */
+const char *build_open_hint(Builder *b, const Dim *const *dims, uint32_t n);
 
 /* ---- dimensions, shorthands ---- */
 const Dim *bd_const(Builder *b, int64_t v);

@@ -96,8 +96,8 @@ const Dim *const *build_read(Builder *b, Value *v, ReadDims r, size_t *ret_n) {
   const Dim *const *known = build_content(b, v, ret_n);
   if (known) return known;
   if (!build_small_count(v->type.rank, v->type.dims, CONTENT_MAX, &n)) {
-    build_error(b, DIAG_E0306, "the number of elements of %s, %s, must be known and at most %d", r.what,
-                build_shape_text(b, v), CONTENT_MAX);
+    build_error(b, DIAG_E0306, "the number of elements of %s, %s, must be known and at most %d%s", r.what, build_shape_text(b, v), CONTENT_MAX,
+                build_open_hint(b, v->type.dims, v->type.rank));
     return NULL;
   }
   const Dim **symbols = NEW_ARRAY(b->ir->arena, const Dim *, n), **content = NEW_ARRAY(b->ir->arena, const Dim *, n);

@@ -8,7 +8,7 @@ static bool conv_attr(OpContext *c, const Value *x, Value **weights, Window *win
   if (w->type.rank != x->type.rank)
     return op_fail(c, DIAG_E0402, "input %s and weights %s must have the same rank", build_shape_text(&c->b, x),
                    build_shape_text(&c->b, w));
-  int64_t kernel[MAX_RANK];
+  const Dim *kernel[MAX_RANK];
   const uint32_t n = x->type.rank - 2;
   if (!op_kernel_sizes(c, weights, n, kernel)) return false;
   *ret_group = op_int(c, "group", 1);
@@ -109,12 +109,13 @@ bool import_conv_transpose(OpContext *c) {
   const bool upper = str_is(op_str(c, "auto_pad", "NOTSET"), "SAME_UPPER");
   const Dim *lo[MAX_RANK], *hi[MAX_RANK];
   for (uint32_t i = 0; i < win.n; i++) {
-    const int64_t span = (win.kernel[i] - 1) * win.dilation[i] + 1, more = n_extra ? extra[i] : 0;
-    const Dim *full = dim_addc(d, dim_mulc(d, dim_addc(d, x->type.dims[i + 2], -1), win.stride[i]), span + more);
+    const int64_t more = n_extra ? extra[i] : 0;
+    const Dim *span = op_window_span(c, &win, i);
+    const Dim *full = dim_addc(d, dim_add(d, dim_mulc(d, dim_addc(d, x->type.dims[i + 2], -1), win.stride[i]), span), more);
     if (n_shape) transpose_total(c, &win, i, full, dim_const(d, shape[n_shape - win.n + i]), upper);
     else if (win.same) transpose_total(c, &win, i, full, dim_mulc(d, x->type.dims[i + 2], win.stride[i]), upper);
-    lo[i] = dim_sub(d, dim_const(d, span - 1), win.lo[i]);
-    hi[i] = dim_sub(d, dim_const(d, span - 1 + more), win.hi[i]);
+    lo[i] = dim_sub(d, dim_addc(d, span, -1), win.lo[i]);
+    hi[i] = dim_sub(d, dim_addc(d, span, more - 1), win.hi[i]);
     ones[i] = 1;
   }
   const ConvAttr attr = {win.n, group, ones, win.dilation, win.stride, lo, hi, DT_NONE};

@@ -125,17 +125,32 @@ static bool tuple_length(OpContext *c, size_t k, uint32_t room, uint32_t *ret) {
   int64_t n;
   if (index->type.rank == 0) return op_fail(c, DIAG_E0402, "indices must have rank 1 or more");
   if (!dim_is_const(index->type.dims[index->type.rank - 1], &n))
-    return op_unsupported(c, "with indices of shape %s, whose last dimension is not known", op_shape(c, k));
+    return op_unsupported(c, "with indices of shape %s, whose last dimension is not known%s", op_shape(c, k), build_open_hint(&c->b, index->type.dims + index->type.rank - 1, 1));
   if (n < 1 || n > (int64_t)room)
     return op_fail(c, DIAG_E0402, "indices %s do not fit data %s", op_shape(c, k), op_shape(c, 0));
   *ret = (uint32_t)n;
   return true;
 }
 
+/* Indices whose last size is open have that for which the result gets its declared rank. */
+static bool hold_tuples(OpContext *c, uint32_t batch) {
+  Builder *b = &c->b;
+  const Value *index = op_in(c, 1);
+  const uint32_t q = index->type.rank;
+  const int64_t declared = op_declared_rank(c, 0), n = (int64_t)q - 1 + op_rank(c, 0) - batch - declared;
+  int64_t known;
+  if (declared < 0 || q == 0 || n < 1 || dim_is_const(index->type.dims[q - 1], &known)) return true;
+  const Dim *dims[MAX_RANK];
+  for (uint32_t i = 0; i < q; i++) dims[i] = i + 1 < q ? index->type.dims[i] : bd_const(b, n);
+  if (!ir_require_eq(b->ir, index->type.dims[q - 1], dims[q - 1])) return op_fail(c, DIAG_E0402, "indices %s do not fit data %s", op_shape(c, 1), op_shape(c, 0));
+  return (c->in[1] = build_reshape(b, c->in[1], q, dims)) != NULL;
+}
+
 bool import_gather_nd(OpContext *c) {
   Builder *b = &c->b;
-  const Value *x = op_in(c, 0), *index = op_in(c, 1);
   const int64_t batch = op_int(c, "batch_dims", 0);
+  if (batch >= 0 && batch < (int64_t)op_rank(c, 0) && !hold_tuples(c, (uint32_t)batch)) return false;
+  const Value *x = op_in(c, 0), *index = op_in(c, 1);
   const uint32_t q = index->type.rank;
   uint32_t k;
   if (batch < 0 || batch >= (int64_t)x->type.rank || batch >= (int64_t)q)

@@ -113,7 +113,8 @@ bool import_pad(OpContext *c) {
   PadMode mode;
   if (!pad_mode(c, &mode)) return false;
   Value *amounts = op_in(c, 1);
-  if (amounts && !op_rank_in(c, 1, 1, 1)) return false;
+  if (amounts && (!op_rank_in(c, 1, 1, 1) || !op_hold_length(c, 1, op_in(c, 3) ? -1 : 2 * (int64_t)rank))) return false;
+  amounts = op_in(c, 1);
   if (op_in(c, 3) && !build_const_ints(b, op_in(c, 3), &axes, &n_axes) &&
       !(amounts = pad_everywhere(c, amounts, op_in(c, 3), rank)))
     return false;

@@ -106,7 +106,6 @@ bool import_col2im(OpContext *c) {
     return op_unsupported(c, "an image_shape of shape %s", op_shape(c, 1));
   const uint32_t n = (uint32_t)n_axes, rank = 2 + 2 * n;
   const Dim *const *image = read_sizes(c, 1, "image_shape", n), *const *block = read_sizes(c, 2, "block_shape", n);
-  const int64_t no_kernel[MAX_RANK] = {0};
   Window w;
   const Dim *dims[MAX_RANK], *out[MAX_RANK];
   if (!image || !block) return false;
@@ -120,9 +119,9 @@ bool import_col2im(OpContext *c) {
   const Dim *image_dims[MAX_RANK] = {dims[0], dims[1]};
   for (uint32_t i = 0; i < n; i++) image_dims[2 + i] = image[i];
   const Value shape = {.type = type_tensor(b->ir, op_dtype(c, 0), 2 + n, image_dims)};
-  if (!op_window(c, &shape, n, no_kernel, &w)) return false;
+  if (!op_window(c, &shape, n, block, &w)) return false;
   for (uint32_t i = 0; i < n; i++) {
-    const Dim *span = dim_addc(d, dim_mulc(d, dim_addc(d, block[i], -1), w.dilation[i]), 1), **coef = NEW_ARRAY(op_arena(c), const Dim *, rank);
+    const Dim *span = op_window_span(c, &w, i), **coef = NEW_ARRAY(op_arena(c), const Dim *, rank);
     out[2 + i] = dim_add(d, image[i], dim_add(d, w.lo[i], w.hi[i]));
     if (w.lo[i]->hi < 0 || w.hi[i]->hi < 0) return op_fail(c, DIAG_E0304, "attribute 'pads' holds a negative number");
     dims[2 + i] = block[i];
@@ -140,27 +139,48 @@ bool import_col2im(OpContext *c) {
 }
 
 /* ---- CausalConvWithState ---- */
+/* x [N][C][past + L] and w [C][1][K] as sums over K, where the number of channels is not known. */
+static Value *depthwise(OpContext *c, Value *x, Value *w, Value *bias) {
+  Builder *b = &c->b;
+  DimCtx *d = op_dims(c);
+  const DType t = x->type.dtype;
+  const Dim *const dims[] = {x->type.dims[0], x->type.dims[1], op_dim(c, 0, 2), w->type.dims[2]};
+  const Dim **both = NEW_ARRAY(op_arena(c), const Dim *, 4);
+  both[0] = both[1] = d->zero;
+  both[2] = both[3] = d->one;
+  const Affine at_x[] = {build_affine_coord(b, 4, 0), build_affine_coord(b, 4, 1), {d->zero, both}};
+  const Affine at_w[] = {build_affine_coord(b, 4, 1), build_affine_const(b, 4, d->zero), build_affine_coord(b, 4, 3)};
+  if (!ir_require_eq(b->ir, w->type.dims[0], dims[1]) || !ir_require_eq(b->ir, w->type.dims[1], d->one))
+    return (void)op_fail(c, DIAG_E0402, "weights %s do not fit input %s", op_shape(c, 1), op_shape(c, 0)), NULL;
+  Value *xs = build_cast(b, build_view(b, x, 4, dims, at_x), DT_f32, true), *ws = build_cast(b, build_view(b, w, 4, dims, at_w), DT_f32, true);
+  Value *y = build_reduce(b, REDUCE_SUM, build_fn2(b, SC_mul, xs, ws), 1u << 3, false);
+  if (y && bias) y = build_fn2(b, SC_add, y, build_unsqueeze(b, build_cast(b, bias, DT_f32, true), 1u << 1));
+  return build_cast(b, y, t, true);
+}
+
 bool import_causal_conv(OpContext *c) {
   Builder *b = &c->b;
   DimCtx *d = op_dims(c);
   const Str act = op_str(c, "activation", "none");
   const bool silu = str_is(act, "silu") || str_is(act, "swish");
-  int64_t channels, kernel;
+  int64_t channels;
   if (!silu && !str_is(act, "none")) return op_fail(c, DIAG_E0304, "attribute 'activation' is %s", diag_quote(b->ir->diags, act));
   if (!op_rank_in(c, 0, 3, 3) || !op_rank_in(c, 1, 3, 3)) return false;
-  if (!dim_is_const(op_dim(c, 1, 0), &channels) || !dim_is_const(op_dim(c, 1, 2), &kernel) || kernel < 1) return op_unsupported(c, "with weights of shape %s", op_shape(c, 1));
-  const Dim *kept = dim_const(d, kernel - 1), *const state[] = {op_dim(c, 0, 0), op_dim(c, 0, 1), kept};
+  const Dim *kernel = op_dim(c, 1, 2);
+  const bool known = dim_is_const(op_dim(c, 1, 0), &channels) || dim_is_const(op_dim(c, 0, 1), &channels);
+  if (kernel->hi < 1) return op_fail(c, DIAG_E0402, "weights of shape %s", op_shape(c, 1));
+  const Dim *kept = dim_max(d, dim_addc(d, kernel, -1), d->zero), *const state[] = {op_dim(c, 0, 0), op_dim(c, 0, 1), kept};
   Value *past = op_in(c, 3) ? op_in(c, 3) : build_expand(b, op_scalar_like(c, op_in(c, 0), 0), 3, state);
   Value *const both[] = {past, op_in(c, 0)};
-  Value *x = kernel > 1 ? build_concat(b, both, 2, 2) : op_in(c, 0);
+  Value *x = kernel->hi > 1 ? build_concat(b, both, 2, 2) : op_in(c, 0);
   static const int64_t one = 1;
   const Dim *const pad = d->zero;
-  const ConvAttr attr = {.n_spatial = 1, .group = channels, .stride = &one, .dilation = &one, .dilate_x = &one, .pad_lo = &pad, .pad_hi = &pad, .acc = DT_f32};
-  Value *y = x ? build_conv(b, x, op_in(c, 1), op_in(c, 2), NULL, NULL, attr) : NULL;
+  const ConvAttr attr = {.n_spatial = 1, .group = known ? channels : 1, .stride = &one, .dilation = &one, .dilate_x = &one, .pad_lo = &pad, .pad_hi = &pad, .acc = DT_f32};
+  Value *y = !x ? NULL : known ? build_conv(b, x, op_in(c, 1), op_in(c, 2), NULL, NULL, attr) : depthwise(c, x, op_in(c, 1), op_in(c, 2));
   if (silu && y) {
     Value *wide = build_cast(b, y, DT_f32, true);
     y = build_cast(b, build_fn2(b, SC_mul, wide, build_fn1(b, SC_sigmoid, wide)), y->type.dtype, true);
   }
-  if (op_wants(c, 1) && x) c->out[1] = kernel > 1 ? build_slice(b, x, 2, op_dim(c, 0, 2), kept, d->one) : build_expand(b, op_scalar_like(c, op_in(c, 0), 0), 3, state);
+  if (op_wants(c, 1) && x) c->out[1] = kernel->hi > 1 ? build_slice(b, x, 2, op_dim(c, 0, 2), kept, d->one) : build_expand(b, op_scalar_like(c, op_in(c, 0), 0), 3, state);
   return op_give(c, 0, y);
 }

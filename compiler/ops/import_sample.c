@@ -172,22 +172,20 @@ typedef struct Deform {
 static bool deform_shapes(OpContext *c, Deform *f) {
   DimCtx *d = op_dims(c);
   const uint32_t rank = op_rank(c, 0), n = rank - 2;
-  int64_t kernel[MAX_RANK], taps = 1;
+  const Dim *kernel[MAX_RANK];
   if (!op_rank_in(c, 0, 3, 5) || !op_rank_in(c, 1, rank, rank) || !op_rank_in(c, 2, rank, rank)) return false;
   f->group = op_int(c, "group", 1);
   f->offset_groups = op_int(c, "offset_group", 1);
   if (!op_kernel_sizes(c, &c->in[1], n, kernel)) return false;
-  for (uint32_t i = 0; i < n; i++)
-    if (!i64_mul(taps, kernel[i], &taps)) return op_unsupported(c, "with weights of shape %s", op_shape(c, 1));
   if (!op_window(c, op_in(c, 0), n, kernel, &f->w)) return false;
   if (f->group < 1 || f->offset_groups < 1) return op_fail(c, DIAG_E0304, "%lld groups, %lld of offsets", (long long)f->group, (long long)f->offset_groups);
-  f->taps = dim_const(d, taps);
+  f->taps = dim_product(d, kernel, n);
   f->channels = dim_floordiv(d, op_dim(c, 0, 1), dim_const(d, f->offset_groups));
   const Dim *places = dim_mulc(d, f->taps, f->offset_groups);
   bool fits = ir_require_eq(c->b.ir, dim_mulc(d, f->channels, f->offset_groups), op_dim(c, 0, 1)) && ir_require_eq(c->b.ir, dim_mulc(d, op_dim(c, 1, 1), f->group), op_dim(c, 0, 1)) &&
               ir_require_eq(c->b.ir, op_dim(c, 2, 1), dim_mulc(d, places, n)) && ir_require_eq(c->b.ir, op_dim(c, 2, 0), op_dim(c, 0, 0));
   for (uint32_t i = 0; fits && i < n; i++) {
-    const Dim *span = dim_addc(d, dim_sub(d, dim_add(d, op_dim(c, 0, 2 + i), dim_add(d, f->w.lo[i], f->w.hi[i])), dim_const(d, (kernel[i] - 1) * f->w.dilation[i] + 1)), 0);
+    const Dim *span = dim_addc(d, dim_sub(d, dim_add(d, op_dim(c, 0, 2 + i), dim_add(d, f->w.lo[i], f->w.hi[i])), op_window_span(c, &f->w, i)), 0);
     fits = ir_require_eq(c->b.ir, op_dim(c, 2, 2 + i), dim_addc(d, dim_floordiv(d, span, dim_const(d, f->w.stride[i])), 1));
     fits = fits && (!op_in(c, 4) || (op_rank(c, 4) == rank && ir_require_eq(c->b.ir, op_dim(c, 4, 2 + i), op_dim(c, 2, 2 + i))));
   }
@@ -221,7 +219,7 @@ static Value *deform_columns(OpContext *c, const Deform *f) {
   Sampler s = {.c = c, .lead = 3, .n = n, .beyond = BEYOND_ZERO, .t = wide_type(op_dtype(c, 0)), .rank = 3 + 2 * n, .dims = {split[0], groups, f->channels}};
   for (uint32_t i = 0; i < n; i++) {
     split[3 + i] = op_dim(c, 0, 2 + i);
-    offset[2 + i] = mask[3 + i] = s.dims[3 + i] = bd_const(b, f->w.kernel[i]);
+    offset[2 + i] = mask[3 + i] = s.dims[3 + i] = f->w.taps[i];
     offset[3 + n + i] = mask[3 + n + i] = s.dims[3 + n + i] = op_dim(c, 2, 2 + i);
   }
   offset[2 + n] = bd_const(b, n);

@@ -77,8 +77,21 @@ static bool slice_at_run_time(OpContext *c, const SliceArgs *a) {
   return op_give(c, 0, x);
 }
 
+/* Starts, ends and steps of open length: as many as another of them has, or, for the first axes, at most the data's rank. */
+static bool slice_lengths(OpContext *c) {
+  int64_t n = -1;
+  const uint32_t rank = op_rank(c, 0);
+  for (size_t k = 1; k < 5; k++)
+    if (op_in(c, k) && op_rank(c, k) == 1) (void)dim_is_const(op_dim(c, k, 0), &n);
+  if (n < 0 && !op_in(c, 3)) return op_fill_length(c, 1, rank, false, 0) && op_fill_length(c, 2, rank, false, INT64_MAX) && op_fill_length(c, 4, rank, false, 1);
+  for (size_t k = 1; k < 5; k++)
+    if (!op_hold_length(c, k, n)) return false;
+  return true;
+}
+
 static bool slice_args(OpContext *c, SliceArgs *a) {
   Builder *b = &c->b;
+  if (c->row->until >= 10 && !slice_lengths(c)) return false;
   if (c->row->until < 10) {
     size_t n_starts, n_ends, n_axes;
     const int64_t *starts = op_ints(c, "starts", &n_starts), *ends = op_ints(c, "ends", &n_ends),
@@ -96,7 +109,7 @@ static bool slice_args(OpContext *c, SliceArgs *a) {
       return op_fail(c, DIAG_E0402, "starts, ends, axes and steps must have rank 1, not shape %s",
                      build_shape_text(b, all[k]));
     if (!dim_is_const(all[k]->type.dims[0], &n))
-      return op_unsupported(c, "with a number of slices that only data decides");
+      return op_unsupported(c, "with a number of slices that is not known: %s%s", build_shape_text(b, all[k]), build_open_hint(b, all[k]->type.dims, 1));
     if (k == 0) a->n = (size_t)n;
     if ((size_t)n != a->n) return op_fail(c, DIAG_E0402, "starts, ends, axes and steps differ in length");
   }
@@ -161,6 +174,7 @@ bool import_split(OpContext *c) {
     const int64_t *v = op_ints(c, "split", &n);
     sizes = build_content(b, build_ints(b, v, n), &n);
   } else if (op_in(c, 1)) {
+    if (!op_hold_length(c, 1, (int64_t)c->n_out)) return false;
     const Dim **exact = NEW_ARRAY(op_arena(c), const Dim *, c->n_out);
     for (size_t k = 0; k < c->n_out; k++) {
       const Dim *const *declared = op_declared(c, k, op_rank(c, 0));

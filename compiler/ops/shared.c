@@ -85,6 +85,10 @@ Value *op_scatter_vector(OpContext *c, Value *v, Value *updates, Value *index) {
 
 Value *op_axes_flags(OpContext *c, Value *axes, uint32_t rank, uint32_t *ret_n) {
   int64_t n, values[MAX_RANK] = {0};
+  if (axes->type.rank == 1 && !dim_is_const(axes->type.dims[0], &n)) {
+    (void)op_unsupported(c, "with axes of shape %s%s", build_shape_text(&c->b, axes), build_open_hint(&c->b, axes->type.dims, 1));
+    return NULL;
+  }
   if (axes->type.rank != 1 || !dim_is_const(axes->type.dims[0], &n) || n > rank) {
     (void)op_fail(c, DIAG_E0402, "axes of shape %s for rank %u", build_shape_text(&c->b, axes), rank);
     return NULL;
@@ -146,51 +150,56 @@ static bool window_ints(OpContext *c, const char *name, uint32_t n, int64_t min,
   return true;
 }
 
-bool op_kernel_sizes(OpContext *c, Value **w, uint32_t n, int64_t *ret) {
+bool op_kernel_sizes(OpContext *c, Value **w, uint32_t n, const Dim **ret) {
   const Value *v = *w;
   const Dim *dims[MAX_RANK];
-  int64_t given[MAX_RANK];
+  int64_t given[MAX_RANK], known;
   if (!window_ints(c, "kernel_shape", n, 1, 0, given)) return false;
   for (uint32_t i = 0; i < v->type.rank; i++) dims[i] = v->type.dims[i];
   for (uint32_t i = 0; i < n; i++) {
     const Dim **d = &dims[v->type.rank - n + i];
-    if (dim_is_const(*d, &ret[i])) continue;
-    if (!given[i]) return op_unsupported(c, "with a kernel size that is not known: weights %s", build_shape_text(&c->b, v));
-    ret[i] = given[i];
-    if (!ir_require_eq(c->b.ir, *d, bd_const(&c->b, given[i])))
-      return op_fail(c, DIAG_E0402, "attribute 'kernel_shape' says %lld on axis %u, the weights are %s", (long long)given[i], i, build_shape_text(&c->b, v));
-    *d = bd_const(&c->b, given[i]);
+    if (!dim_is_const(*d, &known) && given[i]) {
+      if (!ir_require_eq(c->b.ir, *d, bd_const(&c->b, given[i])))
+        return op_fail(c, DIAG_E0402, "attribute 'kernel_shape' says %lld on axis %u, the weights are %s", (long long)given[i], i, build_shape_text(&c->b, v));
+      *d = bd_const(&c->b, given[i]);
+    }
+    ret[i] = *d;
   }
   *w = build_reshape(&c->b, *w, v->type.rank, dims);
   return *w != NULL;
 }
 
-static bool window_kernel(OpContext *c, uint32_t n, const int64_t *kernel, Window *w) {
+static bool window_kernel(OpContext *c, uint32_t n, const Dim *const *kernel, Window *w) {
   if (!kernel && !op_has_attr(c, "kernel_shape")) return op_fail(c, DIAG_E0304, "attribute 'kernel_shape' is missing");
   if (!window_ints(c, "kernel_shape", n, 1, 0, w->kernel)) return false;
-  if (!kernel) return true;
   for (uint32_t i = 0; i < n; i++) {
-    if (op_has_attr(c, "kernel_shape") && kernel[i] != w->kernel[i])
-      return op_fail(c, DIAG_E0304, "attribute 'kernel_shape' says %lld on axis %u, the weights %lld",
-                     (long long)w->kernel[i], i, (long long)kernel[i]);
-    w->kernel[i] = kernel[i];
+    int64_t size;
+    w->taps[i] = kernel ? kernel[i] : bd_const(&c->b, w->kernel[i]);
+    if (!kernel || !dim_is_const(kernel[i], &size)) continue;
+    if (op_has_attr(c, "kernel_shape") && size != w->kernel[i])
+      return op_fail(c, DIAG_E0304, "attribute 'kernel_shape' says %lld on axis %u, the weights %lld", (long long)w->kernel[i], i, (long long)size);
+    w->kernel[i] = size;
   }
   return true;
+}
+
+const Dim *op_window_span(OpContext *c, const Window *w, uint32_t i) {
+  DimCtx *d = op_dims(c);
+  return dim_addc(d, dim_mulc(d, dim_addc(d, w->taps[i], -1), w->dilation[i]), 1);
 }
 
 /* Total padding such that the output has ceil(in / stride) elements; the odd element goes to the end (SAME_UPPER). */
 static void window_same(OpContext *c, const Dim *in, bool upper, uint32_t i, Window *w) {
   DimCtx *d = op_dims(c);
   const Dim *out = dim_ceildiv(d, in, dim_const(d, w->stride[i]));
-  const int64_t span = (w->kernel[i] - 1) * w->dilation[i] + 1;
-  const Dim *needed = dim_addc(d, dim_mulc(d, dim_addc(d, out, -1), w->stride[i]), span);
+  const Dim *needed = dim_add(d, dim_mulc(d, dim_addc(d, out, -1), w->stride[i]), op_window_span(c, w, i));
   const Dim *total = dim_max(d, dim_sub(d, needed, in), d->zero);
   const Dim *half = dim_floordiv(d, total, dim_const(d, 2)), *rest = dim_sub(d, total, half);
   w->lo[i] = upper ? half : rest;
   w->hi[i] = upper ? rest : half;
 }
 
-bool op_window(OpContext *c, const Value *x, uint32_t n, const int64_t *kernel, Window *ret) {
+bool op_window(OpContext *c, const Value *x, uint32_t n, const Dim *const *kernel, Window *ret) {
   ret->n = n;
   ret->same = false;
   int64_t pads[2 * MAX_RANK];

@@ -29,6 +29,12 @@ bool op_int_list(OpContext *c, const char *name, size_t input, const int64_t **r
 /* Input k, where it is given, holds one element. */
 bool op_one_element(OpContext *c, size_t k);
 bool op_rank_in(OpContext *c, size_t k, uint32_t lo, uint32_t hi);
+/* The rank that the model declares for output k, or -1. */
+int64_t op_declared_rank(const OpContext *c, size_t k);
+/* Input k, where it is a vector of open length, has n elements: compared in the call. n < 0: nothing says it. E0402 where it cannot be. */
+bool op_hold_length(OpContext *c, size_t k, int64_t n);
+/* Input k, where it is a vector of integers of open length, has at most n elements, and is filled up to that. */
+bool op_fill_length(OpContext *c, size_t k, int64_t n, bool in_front, int64_t fill);
 /* v with its rank raised to `rank` so that its one axis is axis `axis` of it; scalars stay. For per-channel operands. */
 Value *op_along_axis(OpContext *c, Value *v, uint32_t rank, uint32_t axis);
 /* The axis attribute, made positive. */
@@ -71,14 +77,18 @@ bool op_routine_measured(OpContext *c, const char *symbol, Value *const *in, siz
 /* Sliding windows: attributes kernel_shape, strides, dilations, pads, auto_pad of convolution and pooling. */
 typedef struct Window {
   uint32_t n;
-  int64_t kernel[MAX_RANK], stride[MAX_RANK], dilation[MAX_RANK];
+  int64_t kernel[MAX_RANK]; /* 0 where only the weights' size in a call tells it */
+  int64_t stride[MAX_RANK], dilation[MAX_RANK];
+  const Dim *taps[MAX_RANK]; /* the kernel's sizes */
   const Dim *lo[MAX_RANK], *hi[MAX_RANK];
   bool same; /* auto_pad SAME_*: the output size is decided by it */
 } Window;
-/* Sizes of a window by the last n axes of weights; open ones are those of attribute kernel_shape, and *w gets them. */
-bool op_kernel_sizes(OpContext *c, Value **w, uint32_t n, int64_t *ret);
+/* Sizes of a window by the last n axes of weights; open ones are those of attribute kernel_shape where there is one, and *w gets them. */
+bool op_kernel_sizes(OpContext *c, Value **w, uint32_t n, const Dim **ret);
 /* Over the last n axes of x. kernel NULL: from the attribute, else given (and the attribute must agree). Padding as auto_pad says. */
-bool op_window(OpContext *c, const Value *x, uint32_t n, const int64_t *kernel, Window *ret);
+bool op_window(OpContext *c, const Value *x, uint32_t n, const Dim *const *kernel, Window *ret);
+/* From the first element that a window reads on axis i to the last one. */
+const Dim *op_window_span(OpContext *c, const Window *w, uint32_t i);
 /* AveragePool with the node's attributes of x [N][C][spatial...]. */
 Value *op_average_pool(OpContext *c, Value *x);
 /* v as a scalar when it has one element, else v; NULL stays NULL. For scales and zero points. */

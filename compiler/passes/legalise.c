@@ -114,7 +114,8 @@ static Value *product_f32(Builder *b, const Node *n) {
 /* ---- windows ---------------------------------------------------------------------------------------------------------------------- */
 typedef struct Windows {
   uint32_t n, lead; /* spatial axes, those in front of them */
-  const int64_t *stride, *dilation, *kernel;
+  const int64_t *stride, *dilation;
+  const Dim *const *kernel;
   const Dim *const *pad_lo;
   const Dim *const *out; /* [n] output sizes */
 } Windows;
@@ -126,7 +127,8 @@ static Value *fit(Builder *b, Value *x, const Windows *w, Value *fill) {
   const Dim *lo[MAX_RANK], *hi[MAX_RANK];
   for (uint32_t i = 0; i < lead; i++) lo[i] = hi[i] = c->zero;
   for (uint32_t i = 0; i < w->n; i++) {
-    const Dim *reach = dim_addc(c, dim_mulc(c, dim_addc(c, w->out[i], -1), w->stride[i]), (w->kernel[i] - 1) * w->dilation[i] + 1);
+    const Dim *span = dim_addc(c, dim_mulc(c, dim_addc(c, w->kernel[i], -1), w->dilation[i]), 1);
+    const Dim *reach = dim_add(c, dim_mulc(c, dim_addc(c, w->out[i], -1), w->stride[i]), span);
     lo[lead + i] = w->pad_lo[i];
     hi[lead + i] = dim_sub(c, reach, dim_add(c, x->type.dims[lead + i], w->pad_lo[i]));
   }
@@ -151,7 +153,7 @@ static Value *windows_view(Builder *b, Value *x, const Windows *w) {
   for (uint32_t i = 0; i < w->lead; i++) dims[i] = x->type.dims[i], index[i] = build_affine_coord(b, rank, i);
   for (uint32_t i = 0; i < w->n; i++) {
     dims[w->lead + i] = w->out[i];
-    dims[w->lead + w->n + i] = dim_const(b->ir->dims, w->kernel[i]);
+    dims[w->lead + w->n + i] = w->kernel[i];
     index[w->lead + i] = window_index(b, rank, w, i, w->lead + i, w->lead + w->n + i);
   }
   return build_view(b, x, rank, dims, arena_dup(b->ir->arena, index, (w->lead + w->n) * sizeof *index));
@@ -165,7 +167,9 @@ static Value *lowest(Builder *b, DType t) {
 
 static Windows pool_windows(const Node *n, const PoolAttr *a) {
   uint32_t lead = n->out[0]->type.rank - a->n_spatial;
-  return (Windows){a->n_spatial, lead, a->stride, a->dilation, a->kernel, a->pad_lo, n->out[0]->type.dims + lead};
+  const Dim **kernel = NEW_ARRAY(n->graph->ir->arena, const Dim *, a->n_spatial);
+  for (uint32_t i = 0; i < a->n_spatial; i++) kernel[i] = dim_const(n->graph->ir->dims, a->kernel[i]);
+  return (Windows){a->n_spatial, lead, a->stride, a->dilation, kernel, a->pad_lo, n->out[0]->type.dims + lead};
 }
 
 /* How many elements each window averages, [1][1][out...]: the sum of a mask. */
@@ -255,8 +259,8 @@ static Value *lrn_sum(Builder *b, Value *x, const LrnAttr *a) {
   DimCtx *d = b->ir->dims;
   const DType t = x->type.dtype, wide = is_narrow_float(t) ? DT_f32 : t;
   const Dim *const dims[] = {x->type.dims[0], d->one, x->type.dims[1], dim_product(d, x->type.dims + 2, x->type.rank - 2)};
-  const int64_t kernel[] = {a->size, 1}, ones[] = {1, 1};
-  const Dim *const lo[] = {dim_const(d, (a->size - 1) / 2), d->zero};
+  const int64_t ones[] = {1, 1};
+  const Dim *const kernel[] = {dim_const(d, a->size), d->one}, *const lo[] = {dim_const(d, (a->size - 1) / 2), d->zero};
   const Windows w = {2, 2, ones, ones, kernel, lo, dims + 2};
   Value *squares = build_cast(b, build_reshape(b, build_fn2(b, SC_mul, x, x), 4, dims), wide, true);
   Value *v = windows_view(b, fit(b, squares, &w, NULL), &w);
@@ -327,14 +331,11 @@ static Value *conv_nest(Builder *b, const Node *n) {
   const ConvAttr *a = n->attr;
   const Type *out = &n->out[0]->type;
   Value *zero_x = n->n_in > 3 ? n->in[3] : NULL, *zero_w = n->n_in > 4 ? n->in[4] : NULL, *bias = n->n_in > 2 ? n->in[2] : NULL;
-  int64_t kernel[MAX_RANK];
   Value *x = widened(b, n->in[0], zero_x, a->acc, false);
   Value *w = widened(b, n->in[1], zero_w && zero_w->type.rank == 1 ? build_unsqueeze(b, zero_w, ((1u << (1 + a->n_spatial)) - 1) << 1) : zero_w, a->acc, false);
   if (!x || !w) return NULL;
-  for (uint32_t i = 0; i < a->n_spatial; i++)
-    if (!dim_is_const(w->type.dims[2 + i], &kernel[i])) return build_error(b, DIAG_E0306, "a kernel whose size is not constant"), NULL;
   for (uint32_t i = 0; i < a->n_spatial; i++) x = dilate(b, x, 2 + i, a->dilate_x[i]);
-  Windows win = {a->n_spatial, 2, a->stride, a->dilation, kernel, a->pad_lo, out->dims + 2};
+  Windows win = {a->n_spatial, 2, a->stride, a->dilation, w->type.dims + 2, a->pad_lo, out->dims + 2};
   Value *y = conv_products(b, x ? fit(b, x, &win, NULL) : NULL, w, &win, a->group, out);
   y = y ? build_reshape(b, y, out->rank, out->dims) : NULL;
   if (bias) y = build_fn2(b, SC_add, y, per_channel(b, build_cast(b, bias, a->acc, true), a->n_spatial));
@@ -400,6 +401,14 @@ static bool kernel_contract(const Node *n) {
   return true;
 }
 
+/* Kernels are written for windows of known size. */
+static bool window_known(const Node *n) {
+  int64_t size;
+  for (uint32_t i = 0; i < ((const ConvAttr *)n->attr)->n_spatial; i++)
+    if (!dim_is_const(n->in[1]->type.dims[2 + i], &size)) return false;
+  return true;
+}
+
 static bool kernel_conv(const Node *n) {
   const ConvAttr *attr = n->attr;
   const Value *x = n->in[0], *w = n->in[1], *bias = n->n_in > 2 ? n->in[2] : NULL;
@@ -433,8 +442,9 @@ static bool legalise(Builder *b, const Node *n, Value **ret, void *user) {
       ret[0] = narrow ? product_f32(b, n) : product_nest(b, n);
       return true;
     case OP_CONV: {
-      bool fits = ((const ConvAttr *)n->attr)->n_spatial >= 1 && ((const ConvAttr *)n->attr)->n_spatial <= 3;
-      if ((f32 && fits) || (l->kernels && l->all && kernel_conv(n))) return false;
+      const bool known = window_known(n);
+      const bool fits = known && ((const ConvAttr *)n->attr)->n_spatial >= 1 && ((const ConvAttr *)n->attr)->n_spatial <= 3;
+      if ((f32 && fits) || (known && l->kernels && l->all && kernel_conv(n))) return false;
       ret[0] = narrow && fits ? conv_f32(b, n) : conv_nest(b, n);
       return true;
     }
