@@ -1,9 +1,9 @@
 """Rows of operators that move data, choose places, count, and reduce."""
 import numpy as np
 
-from graph import ANY, FLOATS, Unfit, broadcast
+from graph import ANY, EVERY, FLOATS, Unfit, broadcast
 
-MOVED = (np.float32, np.float64, np.int64, np.int32, np.int8, np.uint8, np.bool_, np.float16)
+MOVED = EVERY
 SUMMED = (np.float32, np.float64, np.int64, np.int32)
 
 
@@ -82,7 +82,7 @@ def expand(g):
 
 
 def tile(g):
-    x = g.pick((np.float32, np.int64, np.int32, np.uint8), 1, 4)
+    x = g.pick(MOVED, 1, 4)
     times = [g.r.choice((1, 1, 2, 3)) for _ in x.shape]
     g.add("Tile", [x, g.fixed(ints(*times))], [(x.dtype, [n * t for n, t in zip(x.shape, times)], x.exact)])
 
@@ -102,7 +102,7 @@ def concat(g):
 
 
 def split(g):
-    x = g.pick((np.float32, np.int64, np.int32), 1, test=lambda v: max(v.shape) > 1)
+    x = g.pick(MOVED, 1, test=lambda v: max(v.shape) > 1)
     axis = g.r.choice([k for k, n in enumerate(x.shape) if n > 1])
     cut = g.r.randint(1, x.shape[axis] - 1)
     shapes = [x.shape[:axis] + (g.cut(x.shape[axis], n),) + x.shape[axis + 1:] for n in (cut, x.shape[axis] - cut)]
@@ -127,7 +127,7 @@ def slices(g):
 
 
 def pad(g):
-    x = g.pick((np.float32, np.int64, np.int32), 1, 4)
+    x = g.pick(ANY, 1, 4)
     mode = g.r.choice(("constant", "reflect", "edge"))
     low, high = ([g.r.choice((0, 0, 1, 2, -1)) for _ in x.shape] for _ in "ab")
     if mode != "constant":
@@ -158,7 +158,7 @@ def gather(g):
 
 
 def gather_nd(g):
-    x = g.pick((np.float32, np.int64), 2, 4)
+    x = g.pick(MOVED, 2, 4)
     depth = g.r.randint(1, x.rank)
     if 0 in x.shape:
         raise Unfit
@@ -226,7 +226,7 @@ def top_k(g):
 
 
 def triangle(g):
-    x = g.pick((np.float32, np.int64), 2, 4)
+    x = g.pick(MOVED, 2, 4)
     g.add("Trilu", [x, g.constant(np.array(g.r.randint(-2, 2), np.int64))], [(x.dtype, x.shape, x.exact)], upper=g.r.randint(0, 1))
 
 

@@ -133,7 +133,9 @@ def resize(g):
     x = g.pick(REAL, 4, 4, exact=True, test=lambda v: 0 not in v.shape)
     sizes = [x.shape[2] * 2, g.r.choice((x.shape[3] * 2, x.shape[3]))]
     mode = g.r.choice(("nearest", "linear"))
-    g.add("Resize", [x, "", "", g.fixed(np.array([*x.shape[:2], *sizes], np.int64))], [(x.dtype, (*x.shape[:2], *sizes), mode == "nearest")], mode=mode,
+    left_out = [""] * 2 if g.opset >= 13 else [g.fixed(np.zeros(0, np.float32))] * 2
+    g.add("Resize", [x, *left_out, g.fixed(np.array([*x.shape[:2], *sizes], np.int64))],
+          [(x.dtype, (*x.shape[:2], *sizes), mode == "nearest")], mode=mode,
           coordinate_transformation_mode="asymmetric" if mode == "nearest" else g.r.choice(("half_pixel", "align_corners", "asymmetric")),
           nearest_mode="floor" if mode == "nearest" else None)
 
@@ -155,7 +157,11 @@ def recurrent(g):
     d, h = 2 if direction == "bidirectional" else 1, g.r.randint(1, 4)
     operands = [x, g.constant(small(g, d, gates * h, width)), g.constant(small(g, d, gates * h, h))]
     if g.r.random() < 0.6:
-        operands.append(g.constant(small(g, d, 2 * gates * h)))
+        operands.append(g.constant(small(g, d, 2 * gates * h)) if g.r.random() < 0.7 else "")
+        if g.r.random() < 0.4:
+            operands += ["", g.constant(small(g, d, batch, h))]
+        while not operands[-1]:
+            operands.pop()
     results = [(x.dtype, (steps, d, batch, h), False), (x.dtype, (d, batch, h), False)] + ([(x.dtype, (d, batch, h), False)] if kind == "LSTM" else [])
     extra = {"linear_before_reset": g.r.randint(0, 1)} if kind == "GRU" else {}
     g.add(kind, operands, results, hidden_size=h, direction=direction, **extra)

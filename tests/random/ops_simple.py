@@ -2,7 +2,8 @@
 import numpy as np
 from onnx import TensorProto, helper
 
-from graph import ANY, FLOATS, LOCAL, SIGNED, UNSIGNED, Unfit, broadcast
+import forms
+from graph import ANY, BF16, EVERY, FLOATS, REALS, SIGNED, TEXT, UNSIGNED, Unfit, broadcast
 
 SINGLE = (np.float32, np.float64)
 SMOOTH = {op: SINGLE if op in ("Erf", "Softplus", "Softsign", "Elu", "Selu", "HardSigmoid", "Celu", "ThresholdedRelu") else FLOATS
@@ -22,7 +23,7 @@ def smooth(g):
 
 def exact_unary(g):
     op = g.r.choice(("Neg", "Abs", "Relu", "Identity"))
-    x = g.pick(SINGLE + (np.int64, np.int32, np.int8) if op != "Relu" else SINGLE)
+    x = g.pick({"Identity": EVERY, "Relu": REALS, "Abs": REALS + SIGNED + UNSIGNED}.get(op, REALS + SIGNED))
     g.add(op, [x], [(x.dtype, x.shape, x.exact)])
 
 
@@ -49,16 +50,16 @@ def guarded(g):
 
 def arithmetic(g):
     op = g.r.choice(("Add", "Sub", "Mul"))
-    x = g.pick(FLOATS + (np.int64, np.int32))
+    x = g.pick(REALS + SIGNED + UNSIGNED)
     y = g.partner(x)
     operands = [x, y] if g.r.random() < 0.5 else [y, x]
-    whole = x.dtype not in FLOATS
+    whole = x.dtype not in REALS
     g.add(op, operands, [(x.dtype, broadcast(x.shape, y.shape), whole and x.exact and y.exact)])
 
 
 def several(g):
     op = g.r.choice(("Max", "Min", "Sum", "Mean"))
-    x = g.pick((np.float32, np.float64) if op in ("Max", "Min") else (np.float32,))
+    x = g.pick(REALS + SIGNED + UNSIGNED if op in ("Max", "Min") else (np.float32, np.float64))
     shape, operands, exact = x.shape, [x], x.exact
     for _ in range(g.r.randint(0, 2)):
         y = g.partner(x)
@@ -71,7 +72,7 @@ def several(g):
 
 def compare(g):
     op = g.r.choice(("Less", "Greater", "Equal", "LessOrEqual", "GreaterOrEqual"))
-    x = g.pick((np.float32, np.float64, np.int64, np.int32), exact=True)
+    x = g.pick(ANY + (BF16, TEXT), exact=True)
     y = g.partner(x)
     if not y.exact:
         raise Unfit
@@ -88,7 +89,7 @@ def logic(g):
 
 
 def where(g):
-    c, x = g.pick((np.bool_,)), g.pick((np.float32, np.int64, np.int32))
+    c, x = g.pick((np.bool_,)), g.pick(EVERY)
     y = g.partner(x)
     shape = broadcast(broadcast(x.shape, y.shape), c.shape)
     if shape is None:
@@ -97,7 +98,7 @@ def where(g):
 
 
 def clip(g):
-    x = g.pick((np.float32, np.float64, np.int64, np.int32, np.int8, np.uint8))
+    x = g.pick(REALS + SIGNED + UNSIGNED)
     low = g.constant(np.array(1 if x.dtype in UNSIGNED else -1, x.dtype)) if g.r.random() < 0.8 else ""
     high = g.constant(np.array(3, x.dtype)) if g.r.random() < 0.8 else ""
     g.add("Clip", [x, low, high] if high else [x, low] if low else [x], [(x.dtype, x.shape, x.exact)])
@@ -109,7 +110,7 @@ def whole_numbers(g):
         x = g.pick((np.uint8, np.uint32, np.uint64))
         g.add(op, [x, g.constant(np.array(2, x.dtype))], [(x.dtype, x.shape, True)], direction=g.r.choice(("LEFT", "RIGHT")))
         return
-    x = g.pick((np.int32, np.int64))
+    x = g.pick(SIGNED)
     if op == "BitwiseNot":
         g.add(op, [x], [(x.dtype, x.shape, True)])
     elif op in ("Mod", "Div"):
@@ -122,8 +123,10 @@ def whole_numbers(g):
 
 def cast(g):
     """Casts of small numbers only: what does not fit is left open by the standard."""
-    x = g.pick(ANY, exact=True)
-    to = g.r.choice(ANY)
+    x = g.pick(ANY + (BF16,), exact=True)
+    to = g.r.choice(ANY + (BF16,) + ((TEXT,) if x.dtype in SIGNED + UNSIGNED else ()))
+    if not forms.gives("Cast", g.opset, to):
+        raise Unfit
     if to in UNSIGNED and x.dtype not in UNSIGNED + (np.bool_,):
         x = g.add("Abs", [x], [(x.dtype, x.shape, True)])
     g.add("Cast", [x], [(to, x.shape, True)], to=helper.np_dtype_to_tensor_dtype(np.dtype(to)))
@@ -132,7 +135,7 @@ def cast(g):
 def narrow(g):
     """There and back through a short float: the value is rounded in the middle."""
     x = g.pick((np.float32,), exact=True)
-    short = g.r.choice((TensorProto.BFLOAT16, TensorProto.FLOAT16) + ((TensorProto.FLOAT8E4M3FN, TensorProto.FLOAT8E5M2) if g.opset >= 19 else ()))
+    short = g.r.choice((TensorProto.FLOAT16,) + (TensorProto.BFLOAT16,) * (g.opset >= 13) + (TensorProto.FLOAT8E4M3FN, TensorProto.FLOAT8E5M2) * (g.opset >= 19))
     name = g.fresh("v")
     g.nodes.append(helper.make_node("Cast", [x.name], [name], name=g.fresh("cast"), to=short))
     g.add("Cast", [name], [(x.dtype, x.shape, True)], to=TensorProto.FLOAT)
@@ -147,28 +150,5 @@ def quantise(g):
         g.add("DequantizeLinear", [q, scale, zero], [(np.float32, x.shape, True)])
 
 
-def local_function(g):
-    """A function of one or two operands, called once or twice."""
-    x = g.pick((np.float32,))
-    name = g.fresh("F")
-    nodes, last = [], "a"
-    for k in range(g.r.randint(1, 3)):
-        op, out = g.r.choice(("Sigmoid", "Add", "Mul", "Tanh", "Neg")), f"t{k}"
-        nodes.append(helper.make_node(op, [last, "b"] if op in ("Add", "Mul") else [last], [out]))
-        last = out
-    if g.r.random() < 0.5:
-        node = helper.make_node("LeakyRelu", [last], ["t9"])
-        node.attribute.add(name="alpha", ref_attr_name="slope", type=1)
-        nodes.append(node)
-        last = "t9"
-    uses_slope = last == "t9"
-    g.functions.append(helper.make_function(LOCAL, name, ["a", "b"], [last], nodes, [helper.make_opsetid("", g.opset)],
-                                            ["slope"] if uses_slope else []))
-    for _ in range(g.r.randint(1, 2)):
-        y = g.partner(x)
-        shape = broadcast(x.shape, y.shape) if any("b" in n.input for n in nodes) else x.shape
-        g.add(name, [x, y], [(x.dtype, shape, False)], domain=LOCAL, **({"slope": g.r.choice((0.1, 0.5))} if uses_slope else {}))
-
-
 ROWS = [(smooth, 4), (exact_unary, 2), (jumping, 1), (guarded, 2), (arithmetic, 5), (several, 2), (compare, 2), (logic, 1), (where, 2),
-        (clip, 1), (whole_numbers, 1), (cast, 2), (narrow, 1), (quantise, 1), (local_function, 1)]
+        (clip, 1), (whole_numbers, 1), (cast, 2), (narrow, 1), (quantise, 1)]

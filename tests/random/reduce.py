@@ -3,10 +3,11 @@
 
   reduce.py --castnet BIN CASE_DIR -o tests/random/kept/NAME [--check=--no-fuse]
 
-What fails stays: nodes are replaced by inputs that hold what ONNX Runtime computes there, outputs are dropped, as long as
-castnet still does wrong in the same way. Works for any case of the suite's layout whose values are tensors.
+What fails stays: nodes are replaced by inputs that hold what the oracle computes there, nodes of bodies and functions by one of their operands,
+outputs are dropped, as long as castnet still does wrong in the same way. Works for any case of the suite's layout.
 """
 import argparse
+import copy
 import json
 import shutil
 import sys
@@ -15,106 +16,186 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-from onnx import helper, numpy_helper, utils
+from onnx import helper
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent / "versions"), str(HERE.parent / "lib")]
+sys.path[:0] = [str(HERE), str(HERE.parent / "control"), str(HERE.parent / "conformance"), str(HERE.parent / "lib")]
 import harness  # noqa: E402
-import oracles  # noqa: E402
+import judge  # noqa: E402
+import make_cases as suite  # noqa: E402
+from make_mutants import read_value  # noqa: E402
+from ops_control import bodies_of, names_in, rename  # noqa: E402
+
+ROUNDS = 3  # bodies, then what became needless about them, and again
 
 
-# What ONNX Runtime does not hand out: the nodes about such values stay together.
-NO_ARRAY = {onnx.TensorProto.BFLOAT16, onnx.TensorProto.FLOAT8E4M3FN, onnx.TensorProto.FLOAT8E5M2}
+class Lost(Exception):
+    """No verdict on this model: it is not valid, or the oracle does not run it."""
+
+
+def needed_by(node):
+    return {name for name in node.input if name} | {name for body in bodies_of(node) for name in names_in(body)}
 
 
 class Reducer:
-    def __init__(self, options):
-        self.options = options
-        self.model = onnx.load(options.case / "model.onnx")
-        data = options.case / "test_data_set_0"
-        self.values = {info.name: numpy_helper.to_array(onnx.load_tensor(data / f"input_{i}.pb")) for i, info in enumerate(self.model.graph.input)}
-        self.values |= self.everything()
+    def __init__(self, castnet, check, case):
+        self.castnet, self.check = castnet, check
+        self.model = onnx.load(case / "model.onnx")
+        data = case / "test_data_set_0"
+        self.given = {info.name: read_value(data / f"input_{i}.pb", info) for i, info in enumerate(self.model.graph.input)}
+        self.values, self.infos = self.everything(self.model)
 
-    def everything(self):
-        """What ONNX Runtime computes, of every tensor of the graph."""
-        whole = onnx.ModelProto()
-        whole.CopyFrom(self.model)
-        inferred = onnx.shape_inference.infer_shapes(self.model)
-        known = {v.name: v for v in [*inferred.graph.value_info, *inferred.graph.output]}
-        names = [name for node in whole.graph.node for name in node.output
-                 if name in known and known[name].type.tensor_type.elem_type not in NO_ARRAY]
-        del whole.graph.output[:]
-        whole.graph.output.extend(known[name] for name in names)
-        results = oracles.runtime(whole, [self.values[info.name] for info in self.model.graph.input])
-        return dict(zip(names, results))
+    def everything(self, model):
+        """(what the oracle computes, how it is declared), of all values of the graph, by name."""
+        try:
+            inferred = onnx.shape_inference.infer_shapes(model).graph
+        except Exception as error:
+            raise Lost from error
+        known = {v.name: v for v in [*inferred.value_info, *inferred.output]}
+        infos = [open_sizes(known[name]) for node in model.graph.node for name in node.output if name in known]
+        given = [self.given[info.name] for info in model.graph.input]
+        results, why, _ = judge.everything(model, given, infos, judge.PATIENCE)
+        if results is None:
+            raise Lost(why)
+        infos = {i.name: i for i in [*model.graph.input, *infos]}
+        return self.given | {i.name: r for i, r in zip(list(infos.values())[len(model.graph.input):], results)}, infos
 
-    def cut(self, nodes, outputs):
+    def cut(self, model, nodes, outputs):
         """A model of these nodes and outputs, without what it does not need; operands that no node makes become inputs."""
         needed, kept = set(outputs), []
         for node in reversed(nodes):
             if needed & set(node.output):
                 kept.insert(0, node)
-                needed |= set(filter(None, node.input))
+                needed |= needed_by(node)
         made = {name for node in kept for name in node.output}
-        constants = [t for t in self.model.graph.initializer if t.name in needed]
-        known = made | {t.name for t in constants}
-        declared = {info.name: info for info in self.model.graph.input}
-        inputs = [declared.get(name) or self.info(name) for name in sorted(needed - known)]
-        graph = helper.make_graph(kept, "reduced", inputs, [self.info(name, rank_only=True) for name in outputs], constants)
-        called = {node.op_type for node in kept}
-        functions = [f for f in self.model.functions if f.name in called]
-        return helper.make_model(graph, opset_imports=self.model.opset_import, ir_version=self.model.ir_version, functions=functions,
-                                 producer_name="castnet-tests")
+        constants = [t for t in model.graph.initializer if t.name in needed]
+        inputs = [self.infos[name] for name in sorted((needed & set(self.infos)) - made - {t.name for t in constants})]
+        small = onnx.ModelProto()
+        small.CopyFrom(model)
+        small.graph.CopyFrom(helper.make_graph(kept, "reduced", inputs, [self.infos[name] for name in outputs], constants))
+        if not any(node.domain for node in kept):
+            del small.functions[:]
+        return small
 
-    def info(self, name, rank_only=False):
-        value = self.values[name]
-        return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype), [None] * value.ndim if rank_only else value.shape)
-
-    def write(self, model, folder):
-        data = folder / "test_data_set_0"
-        data.mkdir(parents=True, exist_ok=True)
-        (folder / "model.onnx").write_bytes(model.SerializeToString(deterministic=True))
-        for side, infos in (("input", model.graph.input), ("output", model.graph.output)):
-            for i, info in enumerate(infos):
-                array = np.asarray(self.values[info.name])
-                (data / f"{side}_{i}.pb").write_bytes(numpy_helper.from_array(array, info.name).SerializeToString(deterministic=True))
-
-    def verdict(self, nodes, outputs):
-        """How castnet does wrong with these nodes and outputs, or None."""
-        try:
-            model = self.cut(nodes, outputs)
-        except KeyError:  # a value that is not known would be an input
-            return None
+    def verdict(self, model):
+        """How castnet does wrong with a model, or None."""
         with tempfile.TemporaryDirectory() as folder:
             self.write(model, Path(folder))
-            command = [self.options.castnet, "check", f"{folder}/model.onnx", "--json", "--rtol", self.options.rtol, "--atol", self.options.atol, *self.options.check]
-            outcome = harness.run(command, 60)
+            outcome = harness.run([self.castnet, "check", f"{folder}/model.onnx", "--json", *self.check], 120)
         records = harness.json_lines(outcome.out)
         cls, reason = harness.classify_outcome(outcome, records[-1] if records else None)
         return None if cls == harness.PASS else (cls, reason.split(":")[0])
 
+    def write(self, model, folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        suite.write_message(folder / "model.onnx", model)
+        suite.write_data_set(folder / "test_data_set_0", model.graph, *([self.values[i.name] for i in side] for side in (model.graph.input, model.graph.output)))
+
+    def wrong(self, model, nodes, outputs):
+        """The smaller model, if it is wrong as the whole is."""
+        try:
+            small = self.cut(model, nodes, outputs)
+            return small if self.verdict(small) == self.fault else None
+        except (KeyError, ValueError):  # a value that is not known would be an input
+            return None
+
+    def fewer_outputs(self, model):
+        for info in list(model.graph.output):
+            rest = [o.name for o in model.graph.output if o.name != info.name]
+            model = (rest and self.wrong(model, list(model.graph.node), rest)) or model
+        return model
+
+    def fewer_nodes(self, model):
+        k = len(model.graph.node) - 1
+        while k >= 0:
+            k = min(k, len(model.graph.node) - 1)
+            nodes, outputs = list(model.graph.node), [o.name for o in model.graph.output]
+            node = nodes.pop(k)
+            made = {name for n in nodes for name in n.output}
+            ends = [o for o in outputs if o not in node.output]
+            for last in (outputs, ends, [name for name in node.input if name in made]):
+                small = self.wrong(model, nodes, last) if last and set(last) <= made else None
+                if small:
+                    model = small
+                    break
+            k -= 1
+        return model
+
+    def simpler_bodies(self, model):
+        """Nodes of bodies and functions, one after the other from the back: gone, their readers read an operand of theirs."""
+        k = 0
+        while True:
+            places = [(n, i) for n, (nodes, _) in enumerate(inner(model)) for i in reversed(range(len(nodes)))]
+            if k >= len(places):
+                return model
+            for operand in range(3):
+                small = copy.deepcopy(model)
+                if not bypass(*list(inner(small))[places[k][0]], places[k][1], operand):
+                    break
+                try:
+                    values, infos = self.everything(small)
+                except (Lost, ValueError):
+                    continue
+                kept = self.values, self.infos
+                self.values, self.infos = values, infos
+                if self.verdict(small) == self.fault:
+                    model, k = small, k - 1
+                    break
+                self.values, self.infos = kept
+            k += 1
+
     def reduce(self):
-        nodes, outputs = list(self.model.graph.node), [o.name for o in self.model.graph.output]
-        fault = self.verdict(nodes, outputs)
-        if not fault:
-            raise SystemExit("castnet does nothing wrong here")
-        for name in list(outputs):
-            fewer = [o for o in outputs if o != name]
-            if fewer and self.verdict(nodes, fewer) == fault:
-                outputs = fewer
-        changed = True
-        while changed:
-            changed = False
-            for node in list(nodes):
-                fewer = [n for n in nodes if n is not node]
-                ends = [o for o in outputs if o not in node.output] or None
-                for last in (outputs, ends, [name for name in node.input if name in self.values and name in {o for n in fewer for o in n.output}]):
-                    made = {o for n in fewer for o in n.output}
-                    if last and set(last) <= made and self.verdict(fewer, last) == fault:
-                        nodes, outputs, changed = fewer, last, True
-                        break
-        print(f"{fault[0]} {fault[1]}: {len(self.model.graph.node)} nodes become {len(self.cut(nodes, outputs).graph.node)}")
-        return self.cut(nodes, outputs)
+        self.fault = self.verdict(self.model)
+        if not self.fault:
+            return None
+        model = self.model
+        for _ in range(ROUNDS):
+            before = model.ByteSize()
+            model = self.fewer_nodes(self.fewer_outputs(model))
+            self.given = {i.name: self.values[i.name] for i in model.graph.input}
+            model = self.simpler_bodies(model)
+            if model.ByteSize() == before:
+                break
+        return model
+
+
+def open_sizes(info):
+    """A declaration without the sizes that are true of this model alone."""
+    info = copy.deepcopy(info)
+    for kind in (info.type, info.type.sequence_type.elem_type, info.type.optional_type.elem_type):
+        for d in kind.tensor_type.shape.dim:
+            d.Clear()
+    return info
+
+
+def inner(model):
+    """(nodes, whose) of every body and function."""
+    def within(nodes):
+        for node in nodes:
+            for body in bodies_of(node):
+                yield body.node, body
+                yield from within(body.node)
+    yield from within(model.graph.node)
+    for f in model.functions:
+        yield f.node, f
+        yield from within(f.node)
+
+
+def bypass(nodes, whose, k, operand):
+    """Takes node k away; False where it has no such operand."""
+    node = nodes[k]
+    if operand >= len(node.input) or not node.input[operand]:
+        return False
+    to = {name: node.input[operand] for name in node.output if name}
+    if any((o if isinstance(o, str) else o.name) in to for o in whose.output):
+        node.CopyFrom(helper.make_node("Identity", [node.input[operand]], [node.output[0]])) if node.op_type != "Identity" and len(to) == 1 else None
+        return node.op_type == "Identity"
+    del nodes[k]
+    for reader in nodes:
+        reader.input[:] = [to.get(name, name) for name in reader.input]
+        for body in bodies_of(reader):
+            rename(body, to)
+    return True
 
 
 def main():
@@ -126,12 +207,16 @@ def main():
     parser.add_argument("--atol", default="1e-4")
     parser.add_argument("--check", action="append", default=[], metavar="OPTION")
     options = parser.parse_args()
-    reducer = Reducer(options)
+    np.seterr(all="ignore")
+    reducer = Reducer(options.castnet, ["--rtol", options.rtol, "--atol", options.atol, *options.check], options.case)
     small = reducer.reduce()
+    if small is None:
+        raise SystemExit("castnet does nothing wrong here")
+    print(f"{reducer.fault[0]} {reducer.fault[1]}: {len(reducer.model.graph.node)} nodes become {len(small.graph.node)}")
     shutil.rmtree(options.output, ignore_errors=True)
     reducer.write(small, options.output)
     (options.output / "tolerance.json").write_text(json.dumps({"rtol": float(options.rtol), "atol": float(options.atol)}) + "\n")
-    print(onnx.printer.to_text(small.graph))
+    print(onnx.printer.to_text(small))
     return 0
 
 
