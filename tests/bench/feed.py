@@ -152,6 +152,7 @@ class Case:
         arrays = recorded(beside, inputs) if beside.is_dir() else made_up(path, inputs)
         self.made_up = not beside.is_dir()
         self.outputs = list(proto.graph.output)
+        self.ops = {n.op_type for n in proto.graph.node}
         self.random = random_outputs(proto.graph)
         self.tolerance = TOLERANCE[holds_half(proto.graph)]
         self.feed, self.data_set, self.model = self.folder / "feed", self.folder / "data", path

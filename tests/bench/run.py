@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Times castnet beside ONNX Runtime and OpenVINO: pinned, interleaved, one table, JSON and a picture.
+"""Times castnet beside ONNX Runtime and OpenVINO (trees also beside tl2cgen): pinned, interleaved, one table, JSON and a picture.
 
-usage: run.py --castnet BIN [MODEL...] [--set tiny|networks|all|shared] [--threads N] [--json FILE] [--svg FILE]
+usage: run.py --castnet BIN [MODEL...] [--set tiny|networks|trees|all|shared] [--threads N] [--json FILE] [--svg FILE]
 
 A MODEL is an ONNX file or a name of make_models.py (built into --models with seeded random weights); the set `shared` is every
 model of float32 in --shared DIR. Every engine is a process that holds the model (tests/bench/worker.h says how they talk);
 in each round all of them run in turns on the same cores, so that they see the same machine. All get the same model of fixed
 sizes and the same inputs (tests/bench/feed.py), and castnet's outputs must agree with both peers'. ratio: time of the faster peer over
 castnet's, by the minima of all rounds (and, in brackets, the median over rounds of the ratio of the rounds' medians).
-Needs onnx and numpy; onnxruntime and openvino are skipped where they are not installed.
+Needs onnx and numpy; onnxruntime, openvino, tl2cgen with treelite are skipped where they are not installed; models of the set `trees` are
+made with scikit-learn and skl2onnx.
 """
 import argparse
 import contextlib
@@ -32,6 +33,7 @@ SETS = {
     "networks": ["squeezenet", "mobilenetv2", "resnet50"],
     "more": ["shufflenet", "inception_v1", "densenet121", "vit_tiny", "lstm_2x256_s100"],
 }
+SETS["trees"] = [f"gbt{trees}_b{batch}" for trees in (100, 1000) for batch in (1, 1000)]
 SETS["all"] = [n for group in ("tiny", "networks", "more") for n in SETS[group]]
 MAX_SAMPLES = 20000
 
@@ -67,6 +69,16 @@ def ort_command(options, case, work, outputs):
 
 def openvino_command(options, case, work, outputs):
     return [build_worker("ov_worker", work), library("openvino", "libs/libopenvino_c.so*"), case.model, options.threads, "f32", case.feed, outputs]
+
+
+def tl2cgen_command(options, case, work, outputs):
+    """Of tree ensembles. Built by the first of castnet's compilers."""
+    folder = case.folder / "tl2cgen"
+    cc = shlex.split(options.cc.split(",")[0])
+    done = subprocess.run([sys.executable, HERE / "tree_peer.py", case.model, folder, *cc], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise Missing((done.stderr.strip().splitlines() or ["no library"])[-1])
+    return [build_worker("tl_worker", work), folder / "trees.so", case.feed, outputs]
 
 
 def castnet_command(options, case, cc, target, outputs):
@@ -121,6 +133,8 @@ def commands(options, case, work, place):
     """{engine: what makes its command}"""
     makers = {"onnxruntime": lambda: ort_command(options, case, work, place("onnxruntime")),
               "openvino": lambda: openvino_command(options, case, work, place("openvino"))}
+    if "TreeEnsembleRegressor" in case.ops:
+        makers["tl2cgen"] = lambda: tl2cgen_command(options, case, work, place("tl2cgen"))
     for target in options.target.split(","):
         for cc in options.cc.split(","):
             name = f"castnet {target} {cc}"
