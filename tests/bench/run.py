@@ -26,6 +26,7 @@ import time
 from pathlib import Path
 
 import feed
+import shares
 
 HERE = Path(__file__).resolve().parent
 SETS = {
@@ -203,6 +204,8 @@ def row_of(options, model, work):
     for free in (False, True):
         case = feed.Case(model, work, free)
         row = summarise(case, *measure(options, case, work))
+        if options.shares:
+            row["shares"] = shares.measure(options.castnet, case.model, case.data_set, options.target.split(",")[0], options.cc.split(",")[0])
         shutil.rmtree(case.folder)
         if row["engines"]:
             break
@@ -216,7 +219,37 @@ def print_row(row):
         print(f"{row['model']:18} {name:22} {e['min_us']:11.2f} {e['median_us']:11.2f} {ratio:15}{wrong}")
     for note in row["notes"]:
         print(f"{row['model']:18} {note}")
+    if row.get("shares"):
+        print_shares(row["model"], row["shares"])
     sys.stdout.flush()
+
+
+def print_shares(model, found):
+    print(f"{model:18} compute-bound steps: {shares.text(found['compute'].share())} of their limit, {found['compute'].us:.1f} us; "
+          f"others: {shares.text(found['memory'].share())}, {found['memory'].us:.1f} us")
+    for function, op, calls, share, part in found["low"]:
+        times = f", {calls} times" if calls > 1 else ""
+        print(f"{model:18}   {function} ({op}{times}): {shares.text(share)} of its limit, {100 * part:.0f} % of the time")
+
+
+def sum_shares(rows):
+    """Over all models; of those bound by memory, over those of more than 10 us."""
+    sums, long = {"compute": shares.Bound(), "memory": shares.Bound()}, {"compute": shares.Bound(), "memory": shares.Bound()}
+    for row in rows:
+        found = row.get("shares")
+        if found:
+            shares.add(sums, found)
+            if found["compute"].us + found["memory"].us > 10:
+                shares.add(long, found)
+    print(f"all models: compute-bound steps {shares.text(sums['compute'].share())} of their limits; others, in models of more than 10 us, {shares.text(long['memory'].share())}")
+
+
+def for_json(row):
+    """Shares as numbers."""
+    found = row.get("shares")
+    if found:
+        row["shares"] = {"compute": found["compute"].share(), "memory": found["memory"].share(), "low": found["low"]}
+    return row
 
 
 def picture(rows):
@@ -262,6 +295,7 @@ def parse():
     p.add_argument("--rounds", type=int, default=7)
     p.add_argument("--seconds", type=float, default=0.3, help="of a turn")
     p.add_argument("--cpu", help="cores to run on, with commas (default: the last ones, as many as threads)")
+    p.add_argument("--shares", action="store_true", help="also `castnet bench` of the first target and compiler: how near its steps come to what the machine can do")
     p.add_argument("--json", type=Path)
     p.add_argument("--svg", type=Path)
     return p.parse_args()
@@ -283,8 +317,10 @@ def main():
                 print(f"{model}: {why}")
                 continue
             print_row(rows[-1])
+    if options.shares:
+        sum_shares(rows)
     if options.json:
-        options.json.write_text(json.dumps({"schema": "castnet-peers-2", "threads": options.threads, "models": rows}, indent=1) + "\n")
+        options.json.write_text(json.dumps({"schema": "castnet-peers-2", "threads": options.threads, "models": [for_json(r) for r in rows]}, indent=1) + "\n")
     if options.svg:
         options.svg.write_text(picture(rows))
     wrong = [r["model"] for r in rows if any(not e.get("agrees", True) for e in r["engines"].values())]
