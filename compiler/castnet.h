@@ -176,6 +176,8 @@ typedef struct castnet_step {
   const char *function;
   castnet_slice node_name, op_type; /* the ONNX node; the last one when several are fused */
   int64_t macs, bytes; /* multiply-accumulates of products and convolutions; bytes read and written once; -1: known at run time only */
+  castnet_slice ops;   /* the types of all nodes that it computes: "Conv, Relu" */
+  castnet_slice how;   /* "nest", "gemm", "conv direct", "conv winograd 4x4", a routine's name ... */
 } castnet_step;
 size_t castnet_n_steps(const castnet *c);
 castnet_step castnet_get_step(const castnet *c, size_t i);

@@ -33,6 +33,7 @@ typedef struct BackendCall {
   Str function;
   DiagPlace src; /* the ONNX node */
   StepCost cost;
+  Str ops, how;  /* for reports: castnet_step has them */
 } BackendCall;
 
 typedef VEC(BackendCall) BackendCalls;

@@ -260,7 +260,7 @@ static void put_nodes(EmitCtx *c, const Step *s) {
 }
 
 void emit_call(EmitCtx *c, const Step *s, Str name, bool may_fail, Str args) {
-  vec_push(c->arena, c->made, ((BackendCall){name, s->src, step_cost(c->program, s)}));
+  vec_push(c->arena, c->made, ((BackendCall){name, s->src, step_cost(c->program, s), step_ops(c->arena, s), step_how(c->arena, s)}));
   if (s->src.has_node) put_nodes(c, s);
   indent(c);
   StrBuf call = sb_new(c->arena);

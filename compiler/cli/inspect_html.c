@@ -66,13 +66,15 @@ static void put_picture(const castnet *m, StrBuf *b) {
 }
 
 static void put_steps(const castnet *m, StrBuf *b) {
-  sb_puts(b, "<table><tr><th>step</th><th>operator</th><th>node</th><th>MACs</th><th>bytes</th></tr>\n");
+  sb_puts(b, "<table><tr><th>step</th><th>operators</th><th>how</th><th>node</th><th>MACs</th><th>bytes</th></tr>\n");
   for (size_t i = 0; i < castnet_n_steps(m); i++) {
     const castnet_step s = castnet_get_step(m, i);
     sb_puts(b, "<tr><td>");
     put_string(b, s.function);
     sb_puts(b, "</td><td>");
-    put_text(b, s.op_type);
+    put_text(b, s.ops);
+    sb_puts(b, "</td><td>");
+    put_text(b, s.how);
     sb_puts(b, "</td><td>");
     put_text(b, s.node_name);
     sb_puts(b, "</td>");

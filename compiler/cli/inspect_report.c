@@ -92,12 +92,12 @@ static json_t *levels_json(const castnet *m) {
 }
 
 static void print_steps(const castnet *m, StrBuf *b) {
-  sb_printf(b, "\n%-48s %-20s %14s %12s\n", "step", "operator", "MACs", "bytes");
+  sb_printf(b, "\n%-40s %-24s %-20s %14s %12s\n", "step", "operators", "how", "MACs", "bytes");
   for (size_t i = 0; i < castnet_n_steps(m); i++) {
     const castnet_step s = castnet_get_step(m, i);
-    StrBuf op = sb_new(b->arena);
-    sb_escaped(&op, (Str){s.op_type.ptr, s.op_type.length}, 20);
-    sb_printf(b, "%-48.48s %-20s ", s.function, op.len ? op.data : "");
+    StrBuf ops = sb_new(b->arena);
+    sb_escaped(&ops, (Str){s.ops.ptr, s.ops.length}, 24);
+    sb_printf(b, "%-40.40s %-24s %-20.*s ", s.function, ops.len ? ops.data : "", (int)s.how.length, s.how.ptr);
     if (s.macs > 0) sb_printf(b, "%14" PRId64, s.macs);
     else sb_printf(b, "%14s", s.macs < 0 ? "?" : "-");
     if (s.bytes >= 0) sb_printf(b, " %12" PRId64 "\n", s.bytes);
@@ -178,6 +178,8 @@ static json_t *steps_json(const castnet *m) {
     json_object_set_new(o, "function", json_string(s.function));
     json_object_set_new(o, "node", text(s.node_name));
     json_object_set_new(o, "op", text(s.op_type));
+    json_object_set_new(o, "ops", text(s.ops));
+    json_object_set_new(o, "how", text(s.how));
     json_object_set_new(o, "macs", number(s.macs));
     json_object_set_new(o, "bytes", number(s.bytes));
     json_array_append_new(list, o);

@@ -1,5 +1,7 @@
 #include "lower/cost.h"
 
+#include "lower/finish.h"
+
 static const Dim *elements(const Program *p, uint32_t tensor) {
   const PTensor *t = &p->tensors.data[tensor];
   return dim_product(p->dims, t->dims, t->rank);
@@ -42,4 +44,32 @@ StepCost step_cost(const Program *p, const Step *s) {
   for (uint32_t i = 0; i < s->n_out; i++)
     if (s->out[i] != NO_TENSOR) cost.bytes = dim_add(p->dims, cost.bytes, tensor_bytes(p, s->out[i]));
   return cost;
+}
+
+Str step_ops(Arena *a, const Step *s) {
+  StrBuf b = sb_new(a);
+  for (uint32_t i = 0; i < s->n_with; i++) {
+    sb_str(&b, s->with[i].op_type);
+    sb_puts(&b, ", ");
+  }
+  sb_str(&b, s->src.op_type);
+  return sb_view(&b);
+}
+
+static Str conv_how(Arena *a, const ConvStep *v) {
+  if (v->winograd.side) return arena_printf(a, "conv winograd %zux%zu", v->winograd.side, v->winograd.side);
+  return arena_printf(a, "conv%s%s%s", v->depthwise ? " depthwise" : "", v->attr.block ? " blocked" : v->direct ? " direct" : "", v->attr.acc == DT_s32 ? " integer" : "");
+}
+
+Str step_how(Arena *a, const Step *s) {
+  switch (s->kind) {
+    case STEP_CONV: return conv_how(a, s->attr);
+    case STEP_EXTERN: return ((const ExternStep *)s->attr)->attr.symbol;
+    case STEP_CONTRACT: return step_is_integer(s) ? STR("gemm integer") : STR("gemm");
+    default: break;
+  }
+  const char *name = step_names[s->kind];
+  char *lower = NEW_ARRAY(a, char, strlen(name) + 1);
+  for (size_t i = 0; name[i]; i++) lower[i] = name[i] == '_' ? ' ' : (char)(name[i] >= 'A' && name[i] <= 'Z' ? name[i] - 'A' + 'a' : name[i]);
+  return str_c(lower);
 }

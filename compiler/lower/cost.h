@@ -10,5 +10,8 @@ typedef struct StepCost {
 } StepCost;
 
 StepCost step_cost(const Program *p, const Step *s);
+/* In words: the types of the nodes that it computes, in order; what computes them ("conv winograd 4x4"). */
+Str step_ops(Arena *a, const Step *s);
+Str step_how(Arena *a, const Step *s);
 
 #endif
