@@ -18,11 +18,15 @@ static bool run_together(const Planner *l, int64_t a, int64_t b) {
   return x->kind == y->kind && (x->kind == STEP_IF || x->kind == STEP_ELSE) && x->in[0] == y->in[0];
 }
 
-/* Whether a step is only reached where the block that another lies in runs. What stays to the end has no last step. */
+/* The block that has run where a step has decided something: an iteration's number is one where the loop runs only. */
+static int64_t deciding_block(const Planner *l, int64_t step) { return l->p->main.steps.data[step].kind == STEP_LOOP ? step : l->block[step]; }
+
+/* Whether a step is only reached where what another step decides is decided. What stays to the end has no last step. */
 static bool encloses(const Planner *l, int64_t outer, int64_t inner) {
+  const int64_t home = deciding_block(l, outer);
   int64_t block = inner < (int64_t)l->p->main.steps.n ? l->block[inner] : -1;
-  while (block >= 0 && !run_together(l, block, l->block[outer])) block = l->block[block];
-  return block >= 0 || l->block[outer] < 0;
+  while (block >= 0 && !run_together(l, block, home)) block = l->block[block];
+  return block >= 0 || home < 0;
 }
 
 /* Both ends: what is made in one branch and used behind it is made in the other branch too. */

@@ -62,7 +62,8 @@ class Seq:
 class Graph:
     def __init__(self, seed, opset):
         self.r, self.opset = random.Random(seed), opset
-        self.symbolic = self.r.random() < 0.4  # some sizes of inputs are declared as symbols
+        self.open = self.r.random() < 0.4  # some sizes of inputs are declared as symbols
+        self.symbolic = self.open  # some sizes are not known before the call
         self.sizes = WIDE if self.r.random() < 0.25 else SMALL
         self.np = np.random.default_rng(seed)
         self.pool, self.inputs, self.nodes, self.constants, self.functions = [], [], [], [], []

@@ -12,9 +12,8 @@ import oracles  # noqa: E402
 from ops_control import bodies_of, names_in  # noqa: E402
 
 NEWEST = 26  # the last opset that ONNX Runtime knows
-FOREIGN = ("NOT_IMPLEMENTED", "NotImplemented", "Numpy_type", "Unsupported model", "opset", "ValidateOpset", "Type Error", "INVALID_GRAPH", "Could not find an implementation",
+FOREIGN = ("NOT_IMPLEMENTED", "NotImplemented", "Numpy_type", "Numpy type", "Unsupported model", "opset", "ValidateOpset", "Type Error", "INVALID_GRAPH", "Could not find an implementation",
            "UNEXPECTED", "MLDataType", "not support", "ot implemented", "RuntimeException", "INVALID_ARGUMENT")  # what ONNX Runtime says of what it does not know
-PATIENCE = 5  # seconds that a graph may take which a reduction has changed: its loops may not end
 
 
 def known(model):

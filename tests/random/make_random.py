@@ -69,7 +69,7 @@ def grow(seed):
 
 def declared(g, value):
     """An input's sizes: numbers, or symbols that equal sizes share."""
-    return [n if n < 2 or value.static or not g.symbolic or g.r.random() < 0.5 else f"n{n}" for n in value.shape]
+    return [n if n < 2 or value.static or not g.open or g.r.random() < 0.5 else f"n{n}" for n in value.shape]
 
 
 def info(value, shape=None):

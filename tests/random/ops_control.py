@@ -201,7 +201,7 @@ def loop(g):
     state = Value(g.fresh("s"), x.dtype, x.shape, x.dtype not in FLOATS)
     body = Body(g, [step, go, state])
     body.fill(g.r.randint(1, 5))
-    seen = g.r.choice([v for v in body.pool if v.dtype in CARRIED])
+    seen = g.r.choice([v for v in body.pool if v.dtype in CARRIED and v.dtype is not TEXT])  # ONNX Runtime loses strings that it stacks
     shown = body.add("Identity", [seen], [(seen.dtype, seen.shape, seen.exact)])
     ends = g.r.randint(0, 3) if g.r.random() < 0.4 else None
     if ends is None:

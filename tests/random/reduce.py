@@ -26,6 +26,7 @@ import make_cases as suite  # noqa: E402
 from make_mutants import read_value  # noqa: E402
 from ops_control import bodies_of, names_in, rename  # noqa: E402
 
+PATIENCE = 1  # seconds that the oracle may take: the loops of a graph that a reduction has changed may not end
 ROUNDS = 3  # bodies, then what became needless about them, and again
 
 
@@ -54,7 +55,7 @@ class Reducer:
         known = {v.name: v for v in [*inferred.value_info, *inferred.output]}
         infos = [open_sizes(known[name]) for node in model.graph.node for name in node.output if name in known]
         given = [self.given[info.name] for info in model.graph.input]
-        results, why, _ = judge.everything(model, given, infos, judge.PATIENCE)
+        results, why, _ = judge.everything(model, given, infos, PATIENCE)
         if results is None:
             raise Lost(why)
         infos = {i.name: i for i in [*model.graph.input, *infos]}
