@@ -34,6 +34,7 @@ typedef struct ReadDims {
   int64_t lo, hi;           /* their range */
   const Dim *const *bound;  /* [n] what each is at most, or NULL */
   const Dim *const *exact;  /* [n] what the model declares each to be, NULL elements: nothing; checked at run time; or NULL */
+  int64_t count;            /* how many a vector of open length has to have, compared at run time; 0: nothing says it */
 } ReadDims;
 const Dim *const *build_read(Builder *b, Value *v, ReadDims r, size_t *ret_n);
 const Dim *const *build_read_dims(Builder *b, Value *v, const char *what, int64_t lo, int64_t hi, const Dim *const *bound, size_t *ret_n);

@@ -95,6 +95,10 @@ const Dim *const *build_read(Builder *b, Value *v, ReadDims r, size_t *ret_n) {
   if (!v) return NULL;
   const Dim *const *known = build_content(b, v, ret_n);
   if (known) return known;
+  if (!build_small_count(v->type.rank, v->type.dims, CONTENT_MAX, &n) && v->type.rank == 1 && r.count > 0) {
+    const Dim *len = bd_const(b, r.count);
+    if (ir_require_eq(b->ir, v->type.dims[0], len)) v = build_reshape(b, v, 1, &len);
+  }
   if (!build_small_count(v->type.rank, v->type.dims, CONTENT_MAX, &n)) {
     build_error(b, DIAG_E0306, "the number of elements of %s, %s, must be known and at most %d%s", r.what, build_shape_text(b, v), CONTENT_MAX,
                 build_open_hint(b, v->type.dims, v->type.rank));

@@ -26,17 +26,15 @@ static const Dim *const *pad_amounts(OpContext *c, Value *pads, size_t *ret_n) {
 /* Pads of axes that only data decides, as those of all axes. */
 static Value *pad_everywhere(OpContext *c, Value *pads, Value *axes, uint32_t rank) {
   Builder *b = &c->b;
-  int64_t n, zeros[2 * MAX_RANK] = {0};
-  if (axes->type.rank != 1 || !dim_is_const(axes->type.dims[0], &n) ||
-      !ir_require_eq(b->ir, pads->type.dims[0], bd_const(b, 2 * n))) {
+  DimCtx *d = op_dims(c);
+  int64_t zeros[2 * MAX_RANK] = {0};
+  if (axes->type.rank != 1 || !ir_require_eq(b->ir, pads->type.dims[0], dim_mulc(d, axes->type.dims[0], 2))) {
     (void)op_fail(c, DIAG_E0402, "pads and axes do not fit together");
     return NULL;
   }
+  const Dim *n = axes->type.dims[0];
   Value *sides[2];
-  for (int k = 0; k < 2; k++) {
-    Value *part = build_slice(b, pads, 0, bd_const(b, k * n), bd_const(b, n), op_dims(c)->one);
-    sides[k] = op_scatter_vector(c, build_ints(b, zeros, rank), part, axes);
-  }
+  for (int k = 0; k < 2; k++) sides[k] = op_scatter_vector(c, build_ints(b, zeros, rank), build_slice(b, pads, 0, k ? n : d->zero, n, d->one), axes);
   return build_concat(b, sides, 2, 0);
 }
 

@@ -65,7 +65,7 @@ bool import_tensor_scatter(OpContext *c) {
 static const Dim *const *read_sizes(OpContext *c, size_t k, const char *what, size_t count) {
   size_t n;
   if (!op_rank_in(c, k, 1, 1)) return NULL;
-  const Dim *const *d = build_read_dims(&c->b, op_in(c, k), what, 0, INT32_MAX, NULL, &n);
+  const Dim *const *d = build_read(&c->b, op_in(c, k), (ReadDims){.what = what, .hi = INT32_MAX, .count = (int64_t)count}, &n);
   if (d && n != count) return op_fail(c, DIAG_E0402, "%s of %zu elements, %zu are asked", what, n, count), NULL;
   for (size_t i = 0; d && i < n; i++)
     if (d[i]->hi < 0) return op_fail(c, DIAG_E0403, "%s holds %lld", what, (long long)d[i]->hi), NULL;
@@ -102,6 +102,7 @@ bool import_col2im(OpContext *c) {
   Builder *b = &c->b;
   DimCtx *d = op_dims(c);
   int64_t n_axes;
+  if (!op_hold_length(c, 1, op_declared_rank(c, 0) > 2 ? op_declared_rank(c, 0) - 2 : -1)) return false;
   if (!op_rank_in(c, 0, 3, 3) || !op_rank_in(c, 1, 1, 1) || !dim_is_const(op_dim(c, 1, 0), &n_axes) || n_axes < 1 || 2 * n_axes + 2 > MAX_RANK)
     return op_unsupported(c, "an image_shape of shape %s", op_shape(c, 1));
   const uint32_t n = (uint32_t)n_axes, rank = 2 + 2 * n;

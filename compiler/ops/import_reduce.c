@@ -19,12 +19,42 @@ static Value *flag_of(OpContext *c, Value *flags, uint32_t axis) {
   return build_squeeze(&c->b, build_slice(&c->b, flags, 0, dim_const(d, axis), d->one, d->one), 1);
 }
 
-static bool run_time_axes(OpContext *c, Value *x, Value *axes, Reduction *r) {
+/* How many axes a list of open length names: none is all of them, unless noop_with_empty_axes. Without keepdims the declared rank says it. */
+static bool hold_axes(OpContext *c, uint32_t rank, Reduction *r) {
+  const int64_t declared = op_declared_rank(c, 0);
+  const Dim *n = op_dim(c, 1, 0);
+  const bool noop = op_int(c, "noop_with_empty_axes", 0) != 0;
+  if (r->keep) return true;
+  if (declared < 0 || declared > rank) return op_unsupported(c, "with axes of shape %s%s", op_shape(c, 1), build_open_hint(&c->b, &n, 1));
+  r->n_flagged = rank - (uint32_t)declared;
+  if (noop || declared > 0) return op_hold_length(c, 1, r->n_flagged);
+  DimCtx *d = op_dims(c);
+  return ir_require_eq(c->b.ir, dim_mul(d, n, dim_addc(d, n, -(int64_t)rank)), d->zero) || op_fail(c, DIAG_E0402, "axes of shape %s for rank %u", op_shape(c, 1), rank);
+}
+
+static Value *open_flags(OpContext *c, uint32_t rank) {
+  Builder *b = &c->b;
+  Value *axes = op_in(c, 1), *one = build_scalar_i(b, DT_s64, 1), *zero = build_scalar_i(b, DT_s64, 0);
+  const Dim *all = bd_const(b, rank);
+  Value *named = op_scatter_vector(c, build_expand(b, zero, 1, &all), build_expand(b, one, 1, axes->type.dims), axes);
+  if (op_int(c, "noop_with_empty_axes", 0)) return named;
+  return build_fn3(b, SC_select, build_fn2(b, SC_eq, build_dim_scalar(b, axes->type.dims[0]), zero), one, named);
+}
+
+/* s64 [rank], 1 where an axis is reduced. */
+static Value *axes_flags(OpContext *c, uint32_t rank, Reduction *r) {
+  int64_t n;
+  if (op_rank(c, 1) != 1 || dim_is_const(op_dim(c, 1, 0), &n)) return op_axes_flags(c, op_in(c, 1), rank, &r->n_flagged);
+  if (!hold_axes(c, rank, r)) return NULL;
+  return dim_is_const(op_dim(c, 1, 0), &n) ? op_axes_flags(c, op_in(c, 1), rank, &r->n_flagged) : open_flags(c, rank);
+}
+
+static bool run_time_axes(OpContext *c, Value *x, Reduction *r) {
   Builder *b = &c->b;
   Arena *a = op_arena(c);
   const uint32_t rank = x->type.rank;
   size_t n;
-  r->flags = op_axes_flags(c, axes, rank, &r->n_flagged);
+  r->flags = axes_flags(c, rank, r);
   if (!r->flags) return false;
   Value *one = build_scalar_i(b, DT_s64, 1);
   Value *sizes = build_fn3(b, SC_select, build_fn2(b, SC_eq, r->flags, one), one, build_dims(b, x->type.dims, rank));
@@ -166,7 +196,7 @@ bool import_reduce(OpContext *c) {
   size_t n;
   bool given = true;
   if (op_in(c, 1) && !build_const_ints(&c->b, op_in(c, 1), &axes, &n)) {
-    if (!run_time_axes(c, x, op_in(c, 1), &r)) return false;
+    if (!run_time_axes(c, x, &r)) return false;
   } else {
     if (!op_axes_mask(c, "axes", 1, x->type.rank, &r.mask, &given)) return false;
     if ((!given || r.mask == 0) && !op_int(c, "noop_with_empty_axes", 0)) r.mask = axes_from(0, x->type.rank);

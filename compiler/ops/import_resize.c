@@ -347,7 +347,7 @@ static bool resize(OpContext *c, const Resize *r, const uint32_t *axes, size_t n
   if (sizes) {
     const bool stretch = str_is(op_str(c, "keep_aspect_ratio_policy", "stretch"), "stretch");
     const Dim *const *d =
-        build_read(b, sizes, (ReadDims){.what = "size", .hi = INT32_MAX, .exact = stretch ? exact : NULL}, &n_read);
+        build_read(b, sizes, (ReadDims){.what = "size", .hi = INT32_MAX, .exact = stretch ? exact : NULL, .count = (int64_t)n}, &n_read);
     if (!d) return false;
     memcpy(out, d, n * sizeof *out);
     Value *wanted = build_cast(b, build_dims(b, out, n), DT_f64, true), *given = build_cast(b, build_dims(b, in, n), DT_f64, true);

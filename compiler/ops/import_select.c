@@ -44,7 +44,7 @@ static const Dim *top_k_count(OpContext *c, const Dim *size) {
   if (c->row->until < 10) {
     k = bd_const(&c->b, op_int(c, "k", 0));
   } else {
-    const Dim *const *read = build_read_dims(&c->b, flat(c, op_in(c, 1)), "k", 0, INT32_MAX, &size, &n);
+    const Dim *const *read = build_read(&c->b, flat(c, op_in(c, 1)), (ReadDims){.what = "k", .hi = INT32_MAX, .bound = &size, .count = 1}, &n);
     if (!read) return NULL;
     if (n != 1) return op_fail(c, DIAG_E0402, "K has shape %s", op_shape(c, 1)), NULL;
     k = read[0];

@@ -77,13 +77,30 @@ static bool slice_at_run_time(OpContext *c, const SliceArgs *a) {
   return op_give(c, 0, x);
 }
 
+/* Bounds of axes that a list of open length names, as those of all axes. */
+static bool place_bounds(OpContext *c) {
+  static const int64_t absent[] = {0, 0, INT64_MAX, 0, 1};
+  Builder *b = &c->b;
+  const Dim *len = op_dim(c, 3, 0), *all = bd_const(b, op_rank(c, 0));
+  Value *axes = op_in(c, 3);
+  for (size_t k = 1; k < 5; k++) {
+    if (k == 3 || !op_in(c, k)) continue;
+    if (op_rank(c, k) != 1 || !ir_require_eq(b->ir, op_dim(c, k, 0), len)) return op_fail(c, DIAG_E0402, "starts, ends, axes and steps differ in length");
+    Value *none = build_expand(b, build_scalar_i(b, DT_s64, absent[k]), 1, &all);
+    if (!(c->in[k] = op_scatter_vector(c, none, build_cast(b, op_in(c, k), DT_s64, true), axes))) return false;
+  }
+  c->in[3] = NULL;
+  return true;
+}
+
 /* Starts, ends and steps of open length: as many as another of them has, or, for the first axes, at most the data's rank. */
 static bool slice_lengths(OpContext *c) {
   int64_t n = -1;
   const uint32_t rank = op_rank(c, 0);
   for (size_t k = 1; k < 5; k++)
     if (op_in(c, k) && op_rank(c, k) == 1) (void)dim_is_const(op_dim(c, k, 0), &n);
-  if (n < 0 && !op_in(c, 3)) return op_fill_length(c, 1, rank, false, 0) && op_fill_length(c, 2, rank, false, INT64_MAX) && op_fill_length(c, 4, rank, false, 1);
+  if (n < 0 && op_in(c, 3)) return place_bounds(c);
+  if (n < 0) return op_fill_length(c, 1, rank, false, 0) && op_fill_length(c, 2, rank, false, INT64_MAX) && op_fill_length(c, 4, rank, false, 1);
   for (size_t k = 1; k < 5; k++)
     if (!op_hold_length(c, k, n)) return false;
   return true;

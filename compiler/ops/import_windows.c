@@ -120,7 +120,8 @@ bool import_affine_grid(OpContext *c) {
   DimCtx *d = op_dims(c);
   const Type *theta = &c->in[0]->type;
   size_t n;
-  const Dim *const *size = build_read_dims(b, c->in[1], "size", 0, INT32_MAX, NULL, &n);
+  const int64_t rank = op_declared_rank(c, 0);
+  const Dim *const *size = build_read(b, c->in[1], (ReadDims){.what = "size", .hi = INT32_MAX, .count = rank > 0 ? rank : 0}, &n);
   if (!size) return false;
   if (n < 4 || n > 5 || theta->rank != 3) return op_fail(c, DIAG_E0402, "theta of shape %s for %zu sizes", op_shape(c, 0), n);
   const uint32_t s = (uint32_t)n - 2;
@@ -168,7 +169,7 @@ bool import_center_crop_pad(OpContext *c) {
   size_t n_axes, n;
   const Dim *lo[MAX_RANK], *hi[MAX_RANK], *two = dim_const(d, 2);
   if (!crop_axes(c, x->rank, axes, &n_axes)) return false;
-  const Dim *const *shape = build_read_dims(b, c->in[1], "shape", 0, INT32_MAX, NULL, &n);
+  const Dim *const *shape = build_read(b, c->in[1], (ReadDims){.what = "shape", .hi = INT32_MAX, .count = (int64_t)n_axes}, &n);
   if (!shape) return false;
   if (n != n_axes) return op_fail(c, DIAG_E0402, "%zu sizes for %zu axes", n, n_axes);
   for (uint32_t i = 0; i < x->rank; i++) lo[i] = hi[i] = d->zero;

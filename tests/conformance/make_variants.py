@@ -5,8 +5,7 @@
 
 open            Each dimension of an input is a symbol of its own; sizes of outputs and of values between are taken out. So
                 one generated source has to do for every size, and to find out from the data alone what broadcasts and
-                what fits. Lists of integers (rank 1, int32 or int64) keep their length: it may be the rank of another
-                value, which generated C fixes.
+                what fits. Where the length of a list is the rank of a result, the declared rank says it.
 wrong_outputs   Outputs and values between are declared one larger than they are in each dimension.
 constants       All inputs are constants: the compiler has to compute the model.
 first_constant  The first input is a constant.
@@ -23,7 +22,6 @@ from pathlib import Path
 import onnx
 from onnx import TensorProto
 
-LISTS = (TensorProto.INT32, TensorProto.INT64)
 # Sums of up to eight bfloat16 values are rounded after each addition as the recorded outputs were; sums of open length once.
 SHORT_SUMS = [f"test_attention_{name}{expanded}" for expanded in ("", "_expanded") for name in (
     "3d_causal_bf16", "4d_causal_bf16", "4d_causal_padded_kv_bf16", "4d_padded_kv_bf16")]
@@ -41,7 +39,7 @@ def open_sizes(model, _data):
     stored = {t.name for t in model.graph.initializer}
     for value in model.graph.input:
         t = tensor_type(value)
-        if t is None or value.name in stored or (len(t.shape.dim) == 1 and t.elem_type in LISTS):
+        if t is None or value.name in stored:
             continue
         for k, dim in enumerate(t.shape.dim):
             dim.Clear()
