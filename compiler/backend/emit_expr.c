@@ -204,14 +204,35 @@ static void term_text(ExprPrinter *p, StrBuf *b, Str factor, const Dim *stride) 
   emit_dim(p->c, b, magnitude);
 }
 
+static bool is_load(const ExprPrinter *p, uint32_t node) {
+  const ExprNode *n = &p->e->nodes[node];
+  return n->kind == EXPR_INPUT && !(p->given && p->given[n->operand].len);
+}
+
+/* "k3_5": tensor 3 at node 5; "k3_5b" where that is held against another bound, too: two axes with one index. */
+static Str place_name(ExprPrinter *p, const Access *a, const IndirectTerm *t) {
+  const Dim *bounds[26];
+  unsigned n = 0;
+  for (uint32_t i = 0; i <= p->e->n; i++) { /* loads in order, then the access itself, which may be a store */
+    if (i < p->e->n && !is_load(p, i)) continue;
+    const Access *other = i < p->e->n ? &p->accesses[p->e->nodes[i].operand] : a;
+    for (uint32_t k = 0; other->tensor == a->tensor && k < other->n_indirect && n < sizeof bounds / sizeof *bounds; k++) {
+      bool known = other->indirect[k].node != t->node;
+      for (unsigned j = 0; j < n; j++) known |= bounds[j] == other->indirect[k].bound;
+      if (!known) bounds[n++] = other->indirect[k].bound;
+    }
+  }
+  unsigned at = 0;
+  while (at + 1 < n && bounds[at] != t->bound) at++;
+  return arena_printf(p->c->arena, at ? "k%u_%u%c" : "k%u_%u", a->tensor, t->node, 'a' + at);
+}
+
 Str expr_print_index(ExprPrinter *p, const Access *a) {
   StrBuf b = sb_new(p->c->arena);
   for (uint32_t j = 0; j < p->n_axes; j++)
     if (!dim_is(a->stride[j], 0)) term_text(p, &b, p->coords[j], a->stride[j]);
   for (uint32_t k = 0; k < a->n_indirect; k++) {
-    StrBuf at = sb_new(p->c->arena);
-    sb_printf(&at, "k%u_%u", a->tensor, a->indirect[k].node);
-    term_text(p, &b, sb_view(&at), a->indirect[k].stride);
+    term_text(p, &b, place_name(p, a, &a->indirect[k]), a->indirect[k].stride);
   }
   int64_t offset;
   if (dim_is_const(a->offset, &offset)) {
@@ -225,20 +246,47 @@ Str expr_print_index(ExprPrinter *p, const Access *a) {
   return expr_bare(sb_view(&b));
 }
 
-/* The checked places of an access, declared before it is read: `const int64_t k3_5 = cn_index(t5, 100);`. */
-static void print_indirect(ExprPrinter *p, StrBuf *b, const Access *a, unsigned indent) {
-  for (uint32_t k = 0; k < a->n_indirect; k++) {
-    const IndirectTerm *t = &a->indirect[k];
-    sb_printf(b, "%*sconst int64_t k%u_%u = cn_index(%.*s, ", (int)indent, "", a->tensor, t->node, STR_WHOLE(p->text[t->node]));
-    emit_dim(p->c, b, t->bound);
-    sb_printf(b, ");\n%*sif (k%u_%u < 0) %s\n", (int)indent, "", a->tensor, t->node, p->c->bad_index);
-    p->may_fail = true;
+/* The checked place that a term names, declared before it is used: `const int64_t k3_5 = cn_index(t5, 100);`. */
+static void print_term(ExprPrinter *p, StrBuf *b, const Access *a, const IndirectTerm *t, unsigned indent) {
+  const Str name = place_name(p, a, t);
+  sb_printf(b, "%*sconst int64_t %.*s = ", (int)indent, "", STR_ARG(name));
+  if (t->sure) {
+    sb_printf(b, "%.*s;\n", STR_ARG(p->text[t->node]));
+    return;
+  }
+  sb_printf(b, "cn_index(%.*s, ", STR_ARG(p->text[t->node]));
+  emit_dim(p->c, b, t->bound);
+  sb_printf(b, ");\n%*sif (%.*s < 0) %s\n", (int)indent, "", STR_ARG(name), p->c->bad_index);
+  p->may_fail = true;
+}
+
+void expr_print_checks(ExprPrinter *p, StrBuf *b, const Access *a, unsigned indent) {
+  for (uint32_t k = 0; k < a->n_indirect; k++) print_term(p, b, a, &a->indirect[k], indent);
+}
+
+/* Whether load `operand` has a term of that node ahead of its k'th, or an earlier load of the same tensor has: they share a place. */
+static bool is_declared(const ExprPrinter *p, uint32_t load, uint32_t k) {
+  const Access *own = &p->accesses[p->e->nodes[load].operand];
+  for (uint32_t i = 0; i <= load; i++) {
+    if (!is_load(p, i)) continue;
+    const Access *a = &p->accesses[p->e->nodes[i].operand];
+    for (uint32_t j = 0; j < (i == load ? k : a->n_indirect); j++)
+      if (a->tensor == own->tensor && a->indirect[j].node == own->indirect[k].node && a->indirect[j].bound == own->indirect[k].bound) return true;
+  }
+  return false;
+}
+
+/* The places of all loads that the node's value is an index of. */
+static void print_places(ExprPrinter *p, StrBuf *b, uint32_t node, unsigned indent) {
+  for (uint32_t i = node + 1; i < p->e->n; i++) {
+    if (!is_load(p, i)) continue;
+    const Access *a = &p->accesses[p->e->nodes[i].operand];
+    for (uint32_t k = 0; k < a->n_indirect; k++)
+      if (a->indirect[k].node == node && !is_declared(p, i, k)) print_term(p, b, a, &a->indirect[k], indent);
   }
 }
 
-void expr_print_checks(ExprPrinter *p, StrBuf *b, const Access *a, unsigned indent) { print_indirect(p, b, a, indent); }
-
-static Str node_text(ExprPrinter *p, StrBuf *b, const ExprNode *n, unsigned indent) {
+static Str node_text(ExprPrinter *p, const ExprNode *n) {
   EmitCtx *c = p->c;
   Str args[3];
   for (unsigned k = 0; k < expr_node_arity(n); k++) args[k] = p->text[n->args[k]];
@@ -246,7 +294,6 @@ static Str node_text(ExprPrinter *p, StrBuf *b, const ExprNode *n, unsigned inde
     case EXPR_INPUT: {
       if (p->given && p->given[n->operand].len) return p->given[n->operand];
       const Access *a = &p->accesses[n->operand];
-      print_indirect(p, b, a, indent);
       return expr_load_text(c, c->program->tensors.data[a->tensor].dtype, p->pointers[n->operand], expr_print_index(p, a));
     }
     case EXPR_CONST: return expr_const_text(c, n->type, n->bits);
@@ -267,17 +314,22 @@ static Str node_text(ExprPrinter *p, StrBuf *b, const ExprNode *n, unsigned inde
   return (Str){0};
 }
 
+static void declare(ExprPrinter *p, StrBuf *b, uint32_t i, unsigned indent) {
+  const ExprNode *n = &p->e->nodes[i];
+  const bool last = i + 1 == p->e->n;
+  p->text[i] = node_text(p, n);
+  if (!p->local[i] && !(p->text[i].len > LINE && !last && expr_node_arity(n))) return;
+  sb_printf(b, "%*sconst %s %s%u = ", (int)indent, "", expr_register_ctype(n->type), p->prefix, i);
+  sb_str(b, expr_bare(p->text[i]));
+  sb_puts(b, ";\n");
+  p->text[i] = arena_printf(p->c->arena, "%s%u", p->prefix, i);
+}
+
 void expr_print_depth(ExprPrinter *p, StrBuf *b, unsigned depth, unsigned indent) {
   for (uint32_t i = 0; i < p->e->n; i++) {
-    const ExprNode *n = &p->e->nodes[i];
     if (p->depth[i] != depth) continue;
-    p->text[i] = node_text(p, b, n, indent);
-    bool last = i + 1 == p->e->n;
-    if (!p->local[i] && !(p->text[i].len > LINE && !last && expr_node_arity(n))) continue;
-    sb_printf(b, "%*sconst %s %s%u = ", (int)indent, "", expr_register_ctype(n->type), p->prefix, i);
-    sb_str(b, expr_bare(p->text[i]));
-    sb_puts(b, ";\n");
-    p->text[i] = arena_printf(p->c->arena, "%s%u", p->prefix, i);
+    declare(p, b, i, indent);
+    print_places(p, b, i, indent);
   }
 }
 

@@ -51,6 +51,7 @@ bool lower_dims(Lower *l, const Node *n);
 bool lower_if(Lower *l, const Node *n);
 bool lower_loop(Lower *l, const Node *n);
 void lower_nodes(Lower *l, const Graph *g); /* its steps, behind those that there are */
+void lower_find_sure(Lower *l);    /* IndirectTerm.sure, over all steps, once they are made */
 void lower_name_origins(Lower *l); /* Step.with, over all steps, once they are made */
 bool lower_check_symbols(Lower *l); /* E0306 for sizes that no step makes */
 

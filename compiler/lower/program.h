@@ -49,6 +49,7 @@ typedef struct PTensor {
 typedef struct IndirectTerm {
   uint32_t node;
   const Dim *stride, *bound;
+  bool sure; /* the values are constants, all in range and none negative */
 } IndirectTerm;
 
 typedef struct Access {

@@ -69,12 +69,19 @@ static bool nest_axis(const Nest *n, uint32_t *ret) {
   return best > 1;
 }
 
+/* The first error in order is the call's, so nothing that may fail is parted. */
+static bool may_fail(const Access *a) {
+  for (uint32_t k = 0; k < a->n_indirect; k++)
+    if (!a->indirect[k].sure) return true;
+  return false;
+}
+
 static bool nest_parts(const Program *p, const Nest *n, uint32_t *ret) {
   if (n->mode == NEST_SCATTER || n->store.n_indirect || dtype_rows[p->tensors.data[n->store.tensor].dtype].bits < 8) return false;
   for (uint32_t k = 0; k < n->n_loads; k++)
-    if (n->loads[k].n_indirect) return false; /* may fail, and the first error in order is the call's */
+    if (may_fail(&n->loads[k])) return false;
   for (uint32_t k = 0; k < n->n_post_loads; k++)
-    if (n->post_loads[k].n_indirect) return false;
+    if (may_fail(&n->post_loads[k])) return false;
   return nest_axis(n, ret);
 }
 
