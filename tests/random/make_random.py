@@ -166,6 +166,10 @@ def write(folder, g, model, expected):
     suite.write_data_set(folder / "test_data_set_0", model.graph, g.data, expected)
 
 
+def write_tolerance(folder, rtol, atol):
+    (folder / "tolerance.json").write_text(json.dumps({"rtol": rtol, "atol": atol}) + "\n")
+
+
 def make(seed, output):
     """Draws a graph and writes it: its row of the index, or why there is none."""
     drawn, why = draw(seed)

@@ -8,7 +8,6 @@ outputs are dropped, as long as castnet still does wrong in the same way. Works 
 """
 import argparse
 import copy
-import json
 import shutil
 import sys
 import tempfile
@@ -24,6 +23,7 @@ import harness  # noqa: E402
 import judge  # noqa: E402
 import make_cases as suite  # noqa: E402
 from make_mutants import read_value  # noqa: E402
+from make_random import write_tolerance  # noqa: E402
 from ops_control import bodies_of, names_in, rename  # noqa: E402
 
 PATIENCE = 1  # seconds that the oracle may take: the loops of a graph that a reduction has changed may not end
@@ -216,7 +216,7 @@ def main():
     print(f"{reducer.fault[0]} {reducer.fault[1]}: {len(reducer.model.graph.node)} nodes become {len(small.graph.node)}")
     shutil.rmtree(options.output, ignore_errors=True)
     reducer.write(small, options.output)
-    (options.output / "tolerance.json").write_text(json.dumps({"rtol": float(options.rtol), "atol": float(options.atol)}) + "\n")
+    write_tolerance(options.output, float(options.rtol), float(options.atol))
     print(onnx.printer.to_text(small))
     return 0
 
