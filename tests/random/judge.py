@@ -77,8 +77,14 @@ def step_by_step(model, values, infos):
             outputs, why = oracles.attempt(reference, single, given)
         if outputs is None:
             return None, f"{node.op_type}: {why}"
-        held |= dict(zip(node.output, outputs))
+        held |= {name: opened(infos.get(name), value) for name, value in zip(node.output, outputs)}
     return held, None
+
+
+def opened(info, value):
+    """A value as ONNX Runtime gives it: onnx's reference puts what an optional holds in a list."""
+    of_tensor = info is not None and info.type.optional_type.elem_type.HasField("tensor_type")
+    return value[0] if of_tensor and isinstance(value, list) and value else value
 
 
 def has_no_array(node, values):

@@ -12,6 +12,7 @@ import json
 import os
 import shutil
 import sys
+import traceback
 from collections import Counter
 from pathlib import Path
 
@@ -32,7 +33,7 @@ import ops_patterns  # noqa: E402
 import ops_sequences  # noqa: E402
 import ops_simple  # noqa: E402
 from forms import OPSETS, Unfit  # noqa: E402
-from graph import BF16, EVERY, LOCAL, Graph, Seq  # noqa: E402
+from graph import BF16, EVERY, LOCAL, TEXT, Graph, Seq  # noqa: E402
 
 PLAIN = ops_simple.ROWS + ops_move.ROWS + ops_nn.ROWS + ops_patterns.ROWS + ops_functions.ROWS + ops_data.ROWS
 FOCUS = (ops_control.ROWS, ops_sequences.ROWS, [])  # what a graph has much of
@@ -83,7 +84,7 @@ def info(value, shape=None):
 
 
 def results_of(g):
-    return [v for v in g.pool + g.seqs if v not in g.inputs]
+    return [v for v in g.pool + g.seqs + g.options if v not in g.inputs]
 
 
 def reads(nodes):
@@ -109,6 +110,8 @@ def unusable(values, expected):
     for value, result in zip(values, expected):
         shapes = value.shapes if isinstance(value, Seq) else [value.shape]
         results = result if isinstance(result, list) else [result]
+        if value.dtype is TEXT and not all(isinstance(text, str) for r in results for text in np.asarray(r, object).reshape(-1)):
+            raise AssertionError(f"{value} came out as other objects than strings")
         if [np.shape(r) for r in results] != shapes or any(np.asarray(r).dtype != np.dtype(value.dtype) for r in results):
             raise AssertionError(f"{value} came out as {[(np.asarray(r).dtype, np.shape(r)) for r in results]}")
         for r in map(number, results):
@@ -193,9 +196,10 @@ def rows(seed, output):
                 try:
                     for k in itertools.count(seed):
                         print(json.dumps(make(k, output)), file=out, flush=True)
-                except (BrokenPipeError, SystemExit) as error:
-                    if isinstance(error, SystemExit):
-                        print(json.dumps({"fault": str(error)}), file=out, flush=True)
+                except BrokenPipeError:  # enough
+                    pass
+                except BaseException:
+                    print(json.dumps({"fault": traceback.format_exc()}), file=out, flush=True)
                 os._exit(0)
         os.close(writer)
         with os.fdopen(reader) as lines:

@@ -224,6 +224,7 @@ def optional(g):
         held = Seq(g.fresh("x"), dtype, [array.shape], rank, wrapper="optional({})")
         g.inputs.append(held)
         g.data.append(array if there else None)
+    g.options.append(held)
     has = g.add("OptionalHasElement", [held], [(np.bool_, (), True)])
     if there and g.r.random() < 0.8:
         g.add("OptionalGetElement", [held], [(held.dtype, taken(g, held.shapes[0]), held.exact)])
