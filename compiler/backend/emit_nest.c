@@ -62,7 +62,7 @@ static void print_lanes(NestPrinter *p, ExprPrinter *e, ExprPrinter *rest, unsig
   const Str size = axis_end(p, last);
   sb_printf(b, "%*s%s i%u = %s;\n", (int)indent, "", index_type(p), last, axis_begin(p, last));
   sb_printf(b, "%*sfor (; i%u + %d <= %s; i%u += %d) {\n", (int)indent, "", last, LANES, size.ptr, last, LANES);
-  sb_printf(b, "%*sfor (int l = 0; l < %d; l++) {\n", (int)indent + 2, "", LANES);
+  sb_printf(b, "%*sCN_LANES\n%*sfor (int l = 0; l < %d; l++) {\n", (int)indent + 2, "", (int)indent + 2, "", LANES);
   expr_print_depth(e, b, last + 1, indent + 4);
   nest_store(p, e, expr_print_result(e), indent + 4);
   sb_printf(b, "%*s}\n%*s}\n", (int)indent + 2, "", (int)indent, "");

@@ -146,7 +146,7 @@ static void print_body(TilePrinter *p, StrBuf *b) {
   sb_puts(b, "  for (size_t i = 0; i < m; i++, tile += ld) {\n    float *const y = tile;\n    size_t j = 0;\n");
   expr_print_depth(&e, b, 1, 4);
   expr_print_depth(&rest, &again, 1, 4);
-  sb_printf(b, "    for (; j + %d <= n; j += %d) {\n      for (size_t l = 0; l < %d; l++) {\n", LANES, LANES, LANES);
+  sb_printf(b, "    for (; j + %d <= n; j += %d) {\n      CN_LANES\n      for (size_t l = 0; l < %d; l++) {\n", LANES, LANES, LANES);
   expr_print_depth(&e, b, 2, 8);
   sb_printf(b, "        y[j + l] = %.*s;\n      }\n    }\n", STR_WHOLE(expr_bare(expr_print_result(&e))));
   sb_puts(b, "    for (; j < n; j++) {\n");
