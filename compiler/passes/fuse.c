@@ -21,15 +21,44 @@ static Value *rows(Builder *b, Value *v, uint32_t rank) { /* [M] -> [M][1]... */
   return v->type.rank == 1 ? build_unsqueeze(b, v, ((1u << (rank - 1)) - 1) << 1) : v;
 }
 
+static bool read_once(const Fuse *f, const Value *v) { return v->id < f->n && f->uses[v->id] == 1; }
+
+/* Whether axis 1 of a view or a reshaped value is that of its operand, place for place. */
+static bool keeps_channels(const Node *n) {
+  const Type *from = &n->in[0]->type, *to = &n->out[0]->type;
+  if (from->rank < 2 || to->rank < 2 || from->dims[1] != to->dims[1]) return false;
+  if (n->op == OP_RESHAPE) return from->dims[0] == to->dims[0];
+  const Affine *f = &((const ViewAttr *)n->attr)->index[1];
+  for (uint32_t j = 0; j < to->rank; j++)
+    if (j == 1 ? !affine_coef(f, 1) || !dim_is(f->coef[1], 1) : affine_coef(f, j) != NULL) return false;
+  return dim_is(f->offset, 0);
+}
+
+static bool is_view(const Node *n) { return n->op == OP_VIEW || n->op == OP_RESHAPE; }
+
+/* The convolution whose result, or a view of that with its channels, v is; NULL: none, or others read it. */
+static const Node *conv_behind(const Fuse *f, const Value *v) {
+  const Node *n = v->def;
+  if (!n || !read_once(f, v)) return NULL;
+  if (is_view(n) && keeps_channels(n) && n->in[0]->def && read_once(f, n->in[0])) n = n->in[0]->def;
+  return n->op == OP_CONV ? n : NULL;
+}
+
+/* The view of v that `view` is of another convolution's result of the same type. */
+static Value *view_again(Builder *b, const Node *view, Value *v) {
+  const Type *t = &view->out[0]->type;
+  return view->op == OP_VIEW ? build_view(b, v, t->rank, t->dims, ((const ViewAttr *)view->attr)->index) : build_reshape(b, v, t->rank, t->dims);
+}
+
 /* fn(conv, k) or fn(k, conv) for a constant k: the same convolution with other weights and bias. */
 static bool scale_conv(Builder *b, const Node *n, const Fuse *f, Value **ret) {
   const Expr *e = &((const PointwiseAttr *)n->attr)->expr;
   if (n->n_in != 2 || e->n != 3 || e->nodes[2].kind != EXPR_FN || e->nodes[0].kind != EXPR_INPUT || e->nodes[1].kind != EXPR_INPUT) return false;
   ScalarFn fn = e->nodes[2].fn;
-  bool swapped = !n->in[0]->def || n->in[0]->def->op != OP_CONV;
+  bool swapped = !conv_behind(f, n->in[0]);
   Value *y = n->in[swapped], *k = n->in[!swapped];
-  const Node *conv = y->def;
-  if (!conv || conv->op != OP_CONV || y->id >= f->n || f->uses[y->id] != 1 || !type_same(&y->type, &n->out[0]->type)) return false;
+  const Node *conv = conv_behind(f, y);
+  if (!conv || !type_same(&y->type, &n->out[0]->type)) return false;
   if (y->type.dtype != DT_f32 || !conv->in[1]->data || (conv->n_in > 2 && conv->in[2] && !conv->in[2]->data)) return false;
   if (e->nodes[e->nodes[2].args[0]].operand != 0 && (fn == SC_sub || fn == SC_div)) return false;
   if (swapped && (fn == SC_sub || fn == SC_div)) return false;
@@ -46,6 +75,7 @@ static bool scale_conv(Builder *b, const Node *n, const Fuse *f, Value **ret) {
   }
   b->place = conv->src;
   ret[0] = build_conv(b, conv->in[0], w, bias, NULL, NULL, *(const ConvAttr *)conv->attr);
+  if (ret[0] && is_view(y->def)) ret[0] = view_again(b, y->def, ret[0]);
   return ret[0] != NULL;
 }
 

@@ -57,15 +57,16 @@ static Value *blocked_of(const Layout *l, const Value *v) { return v && v->id < 
 static int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
 /* ---- from and to plain values ---- */
-/* An image as blocks: a copy that moves elements, for edges. */
+/* An image as blocks: a copy that moves elements, for edges. One view, so that what makes the image may write the copy. */
 static Value *to_blocks(Builder *b, const Layout *l, Value *v) {
-  static const uint32_t perm[] = {0, 1, 3, 4, 2};
   const int64_t channels = size_of(v, 1), room = round_up(channels, l->block);
-  const Dim *const *d = v->type.dims, *zero = b->ir->dims->zero;
-  const Dim *dims[5] = {d[0], bd_const(b, room / l->block), bd_const(b, l->block), height_of(b, v), width_of(v)};
+  const Dim *zero = b->ir->dims->zero, *block = bd_const(b, l->block), *of_channel[5] = {zero, block, zero, zero, b->ir->dims->one};
+  const Dim *dims[5] = {v->type.dims[0], bd_const(b, room / l->block), height_of(b, v), width_of(v), block};
   const Dim *lo[4] = {zero, zero, zero, zero}, *hi[4] = {zero, bd_const(b, room - channels), zero, zero};
   if (room != channels) v = build_pad(b, v, PAD_CONSTANT, lo, hi, NULL);
-  return build_transpose(b, build_reshape(b, v, 5, dims), perm);
+  Affine index[4] = {build_affine_coord(b, 5, 0), {zero, arena_dup(b->ir->arena, of_channel, sizeof of_channel)}};
+  for (uint32_t a = 2; v && a < v->type.rank; a++) index[a] = build_affine_coord(b, 5, a + 4 - v->type.rank);
+  return build_view(b, v, 5, dims, index);
 }
 
 /* The node's result, plain: a view of the blocked value x, known as that from now on. */
@@ -73,7 +74,7 @@ static bool give(Builder *b, Layout *l, const Node *n, Value *x, Value **ret) {
   static const uint32_t perm[] = {0, 1, 4, 2, 3};
   const Dim *const *d = x->type.dims, *zero = b->ir->dims->zero;
   const uint32_t rank = n->out[0]->type.rank;
-  const Dim *dims[4] = {d[0], dim_mulc(b->ir->dims, d[1], l->block), d[rank == 4 ? 2 : 3], d[3]};
+  const Dim *dims[4] = {d[0], dim_mulc(b->ir->dims, d[1], l->block), rank == 4 ? height_of(b, n->out[0]) : width_of(n->out[0]), width_of(n->out[0])};
   if (!x->name.len) x->name = n->out[0]->name;
   Value *all = build_reshape(b, build_transpose(b, x, perm), rank, dims);
   Value *plain = build_slice(b, all, 1, zero, n->out[0]->type.dims[1], b->ir->dims->one);
@@ -139,12 +140,18 @@ static bool give_conv(Builder *b, const Node *n, Layout *l, Value **in, Value **
   return give(b, l, n, graph_add_node(b->graph, OP_CONV, in, in[2] ? 3 : 2, &t, 1, attr, n->src)->out[0], ret);
 }
 
+/* The blocked value x, whose rows may be cut otherwise (layout_view), with the rows of `image`. */
+static Value *with_rows_of(Builder *b, Value *x, const Value *image) {
+  const Dim *const *d = x->type.dims, *dims[5] = {d[0], d[1], height_of(b, image), width_of(image), d[4]};
+  return d[2] == dims[2] && d[3] == dims[3] ? x : build_reshape(b, x, 5, dims);
+}
+
 static bool layout_depthwise(Builder *b, const Node *n, Layout *l, Value **ret) {
   Value *x = blocked_of(l, n->in[0]), *w = n->in[1], *bias = n->n_in > 2 ? n->in[2] : NULL;
   const int64_t channels = size_of(n->in[0], 1);
   if (!x || size_of(w, 1) != 1 || size_of(w, 0) != channels) return false;
   const Dim *all = bd_const(b, round_up(channels, l->block)), *dims[4] = {all, w->type.dims[1], height_of(b, w), width_of(w)};
-  Value *in[3] = {x, fill_up(b, l, w, channels, area_of(w), 4, dims), NULL};
+  Value *in[3] = {with_rows_of(b, x, n->in[0]), fill_up(b, l, w, channels, area_of(w), 4, dims), NULL};
   if (bias) in[2] = fill_up(b, l, bias, channels, 1, 1, &all);
   return give_conv(b, n, l, in, ret);
 }
@@ -164,7 +171,7 @@ static bool layout_conv(Builder *b, const Node *n, Layout *l, Value **ret) {
   if (2 * size_of(w, 0) < l->block) return false;
   const bool narrow = !known && size_of(w, 1) <= PLAIN_CHANNELS && has_small_copy(a, w, n->out[0]);
   if (!known && !narrow && !worth_a_copy(l, w, n->out[0])) return false;
-  Value *in[3] = {known ? known : narrow ? of_rank_4(b, x) : to_blocks(b, l, x), of_rank_4(b, w), bias};
+  Value *in[3] = {known ? with_rows_of(b, known, x) : narrow ? of_rank_4(b, x) : to_blocks(b, l, x), of_rank_4(b, w), bias};
   return give_conv(b, n, l, in, ret);
 }
 
@@ -189,22 +196,22 @@ static bool layout_pool(Builder *b, const Node *n, Layout *l, Value **ret) {
   attr->kernel = two_sizes(b, a->n_spatial, a->kernel), attr->stride = two_sizes(b, a->n_spatial, a->stride);
   attr->dilation = two_sizes(b, a->n_spatial, a->dilation);
   attr->pad_lo = two_pads(b, a->n_spatial, a->pad_lo), attr->pad_hi = two_pads(b, a->n_spatial, a->pad_hi);
-  return give_pool(b, n, l, x, attr, ret);
+  return give_pool(b, n, l, with_rows_of(b, x, n->in[0]), attr, ret);
 }
 
-/* A sum over the whole image. */
+/* A sum or maximum over the whole image. */
 static bool layout_reduce(Builder *b, const Node *n, Layout *l, Value **ret) {
   static const int64_t ones[] = {1, 1};
   Value *x = blocked_of(l, n->in[0]);
   const ReduceAttr *a = n->attr;
   const Value *image = n->in[0];
-  if (!x || a->kind != REDUCE_SUM || a->axes != (image->type.rank == 4 ? 0xcu : 0x4u) || a->acc != DT_f32 || !is_image(n->out[0])) return false;
+  if (!x || (a->kind != REDUCE_SUM && a->kind != REDUCE_MAX) || a->axes != (image->type.rank == 4 ? 0xcu : 0x4u) || a->acc != DT_f32 || !is_image(n->out[0])) return false;
   int64_t *kernel = NEW_ARRAY(b->ir->arena, int64_t, 2);
   const Dim **pad = NEW_ARRAY(b->ir->arena, const Dim *, 2);
-  kernel[0] = image->type.rank == 4 ? size_of(image, 2) : 1, kernel[1] = size_of(image, image->type.rank - 1);
+  kernel[0] = size_of(x, 2), kernel[1] = size_of(x, 3);
   pad[0] = pad[1] = b->ir->dims->zero;
   PoolAttr *attr = NEW(b->ir->arena, PoolAttr);
-  *attr = (PoolAttr){.kind = POOL_SUM, .n_spatial = 2, .kernel = kernel, .stride = ones, .dilation = ones, .pad_lo = pad, .pad_hi = pad};
+  *attr = (PoolAttr){.kind = a->kind == REDUCE_SUM ? POOL_SUM : POOL_MAX, .n_spatial = 2, .kernel = kernel, .stride = ones, .dilation = ones, .pad_lo = pad, .pad_hi = pad};
   return give_pool(b, n, l, x, attr, ret);
 }
 
@@ -264,17 +271,20 @@ static bool has_place(const Expr *e) {
 
 static bool layout_pointwise(Builder *b, const Node *n, Layout *l, Value **ret) {
   const Value *out = n->out[0];
-  bool any = false;
   if (!is_image(out) || has_place(&((const PointwiseAttr *)n->attr)->expr)) return false;
+  const Value *rows = NULL; /* whose rows all take */
   for (uint32_t k = 0; k < n->n_in; k++) { /* first without making anything */
-    const bool full = is_full(n->in[k], out) && blocked_of(l, n->in[k]);
-    any = any || full;
+    const Value *full = is_full(n->in[k], out) ? blocked_of(l, n->in[k]) : NULL;
+    if (!rows) rows = full;
     if (!full && !by_channel(n->in[k], out) && (!is_single(n->in[k]) || n->in[k]->type.rank > 4)) return false;
   }
-  if (!any) return false;
+  if (!rows) return false;
   Value **in = NEW_ARRAY(b->ir->arena, Value *, n->n_in);
-  for (uint32_t k = 0; k < n->n_in; k++) in[k] = blocked_operand(b, l, n->in[k], out);
-  Type t = blocked_type(b, l, out);
+  for (uint32_t k = 0; k < n->n_in; k++) {
+    in[k] = blocked_operand(b, l, n->in[k], out);
+    if (in[k]->type.rank == 5 && is_full(n->in[k], out) && blocked_of(l, n->in[k])) in[k] = build_reshape(b, in[k], 5, rows->type.dims);
+  }
+  Type t = type_tensor(b->ir, DT_f32, 5, rows->type.dims);
   return give(b, l, n, graph_add_node(b->graph, OP_POINTWISE, in, n->n_in, &t, 1, n->attr, n->src)->out[0], ret);
 }
 
@@ -287,8 +297,37 @@ static bool layout_concat(Builder *b, const Node *n, Layout *l, Value **ret) {
   for (uint32_t k = 0; k < n->n_in; k++) {
     in[k] = blocked_of(l, n->in[k]);
     if (!in[k] || (k + 1 < n->n_in && size_of(n->in[k], 1) % l->block)) return false;
+    in[k] = with_rows_of(b, in[k], n->out[0]);
   }
   return give(b, l, n, build_concat(b, in, n->n_in, 1), ret);
+}
+
+/* ---- rows cut otherwise ---- */
+/* Whether a view's elements are those of its operand in the same order: axes of one element come or go. */
+static bool keeps_order(const Node *n) {
+  const Affine *index = ((const ViewAttr *)n->attr)->index;
+  const Type *from = &n->in[0]->type, *to = &n->out[0]->type;
+  uint32_t next = 0;
+  for (uint32_t a = 0; a < from->rank; a++) {
+    if (dim_is(from->dims[a], 1)) continue;
+    while (next < to->rank && dim_is(to->dims[next], 1)) next++;
+    if (next == to->rank || from->dims[a] != to->dims[next] || !dim_is(index[a].offset, 0)) return false;
+    for (uint32_t j = 0; j < to->rank; j++) {
+      const Dim *coef = affine_coef(&index[a], j);
+      if (j == next ? !coef || !dim_is(coef, 1) : coef && !dim_is(to->dims[j], 1)) return false;
+    }
+    next++;
+  }
+  return true;
+}
+
+/* [N][C][H][W] as [N][C][pixels], or back: the blocked value stays as it is. */
+static bool layout_view(Builder *b, const Node *n, Layout *l, Value **ret) {
+  const Value *from = n->in[0], *to = n->out[0];
+  Value *x = blocked_of(l, from);
+  if (!x || !is_image(to) || from->type.dims[0] != to->type.dims[0] || from->type.dims[1] != to->type.dims[1]) return false;
+  if (area_of(from) != area_of(to) || (n->op == OP_VIEW && !keeps_order(n))) return false;
+  return give(b, l, n, x, ret);
 }
 
 static bool layout(Builder *b, const Node *n, Value **ret, void *user) {
@@ -299,6 +338,8 @@ static bool layout(Builder *b, const Node *n, Value **ret, void *user) {
     case OP_POOL: return layout_pool(b, n, user, ret);
     case OP_REDUCE: return layout_reduce(b, n, user, ret);
     case OP_POINTWISE: return layout_pointwise(b, n, user, ret);
+    case OP_VIEW:
+    case OP_RESHAPE: return layout_view(b, n, user, ret);
     case OP_CONCAT: return layout_concat(b, n, user, ret);
     default: return false;
   }
