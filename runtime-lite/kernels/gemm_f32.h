@@ -75,15 +75,15 @@ CN_KERNEL void cn_gemm_panel_f32(const cn_gemm_f32_args *g, size_t m0, size_t m1
   }
 }
 
-/* Rows m0 .. m1, panels j0 .. j1. A block of A (MC x KC) stays in the second cache while the panels pass through the first. */
+/* Rows m0 .. m1, panels j0 .. j1. A block of A (MC x KC) stays in the second cache while the panels pass through the first. Sums of parts of
+ * the depth, added, have a fraction of the rounding error of one long sum. */
 CN_KERNEL void cn_gemm_block_f32(const cn_gemm_f32_args *g, size_t m0, size_t m1, size_t j0, size_t j1) {
-  const size_t kc_max = m1 - m0 > CN_GEMM_F32_MR ? CN_GEMM_F32_KC : cn_max(g->k, 1); /* one pass needs no reuse of B */
   size_t k0 = 0;
   do {
-    const size_t kc = cn_min(kc_max, g->k - k0);
+    const size_t kc = cn_min(CN_GEMM_F32_KC, g->k - k0);
     const unsigned part = (k0 == 0 ? CN_PART_FIRST : 0) | (k0 + kc == g->k ? CN_PART_LAST : 0);
     for (size_t j = j0; j < j1; j++) {
-      const size_t next = j + 1 < j1 ? (j + 1) * g->k + k0 : part & CN_PART_LAST ? j * g->k + k0 : j0 * g->k + k0 + kc;
+      const size_t next = j + 1 < j1 ? (j + 1) * g->k + k0 : part & CN_PART_LAST ? cn_min(j + 1, (g->n - 1) / CN_GEMM_F32_NR) * g->k : j0 * g->k + k0 + kc;
       cn_gemm_panel_f32(g, m0, m1, j, k0, kc, part, g->b + next * CN_GEMM_F32_NR);
       if ((part & CN_PART_LAST) && g->ep.tile) {
         const size_t n0 = j * CN_GEMM_F32_NR;
@@ -94,6 +94,9 @@ CN_KERNEL void cn_gemm_block_f32(const cn_gemm_f32_args *g, size_t m0, size_t m1
   } while (k0 < g->k);
 }
 
+/* Depth of one row's partial sums. */
+#define CN_GEMV_F32_KC 128
+
 /* One row times four panels side by side: four streams of B, and enough sums in flight to hide the latency of an FMA. */
 CN_KERNEL void cn_gemv_f32(const cn_gemm_f32_args *g, size_t j) {
   const size_t nv = CN_GEMM_F32_NV, n0 = j * CN_GEMM_F32_NR, n = cn_min(4 * CN_GEMM_F32_NR, g->n - n0);
@@ -101,25 +104,34 @@ CN_KERNEL void cn_gemv_f32(const cn_gemm_f32_args *g, size_t j) {
   const size_t step = g->k * CN_GEMM_F32_NR;
   CN_ALIGN(CN_VF32_LANES * 4) float tile[4 * CN_GEMM_F32_NR];
   cn_vf32 acc[4 * CN_GEMM_F32_NV];
-  CN_UNROLL(16)
-  for (size_t i = 0; i < 4 * nv; i++) acc[i] = cn_vf32_zero();
-  for (size_t p = 0; p < g->k; p++, a += g->a_ks, b += CN_GEMM_F32_NR) {
-    cn_vf32 x = cn_vf32_set1(*a);
+  size_t p = 0;
+  do {
+    const size_t first = p, end = cn_min(g->k, p + CN_GEMV_F32_KC);
     CN_UNROLL(16)
-    for (size_t i = 0; i < 4 * nv; i++)
-      acc[i] = cn_vf32_fma(x, cn_vf32_load(b + i / nv * step + i % nv * CN_VF32_LANES), acc[i]);
-  }
-  CN_UNROLL(16)
-  for (size_t i = 0; i < 4 * nv; i++) cn_vf32_store(tile + i * CN_VF32_LANES, acc[i]);
+    for (size_t i = 0; i < 4 * nv; i++) acc[i] = cn_vf32_zero();
+    for (; p < end; p++, a += g->a_ks, b += CN_GEMM_F32_NR) {
+      cn_vf32 x = cn_vf32_set1(*a);
+      CN_UNROLL(16)
+      for (size_t i = 0; i < 4 * nv; i++)
+        acc[i] = cn_vf32_fma(x, cn_vf32_load(b + i / nv * step + i % nv * CN_VF32_LANES), acc[i]);
+    }
+    if (first) {
+      CN_UNROLL(16)
+      for (size_t i = 0; i < 4 * nv; i++) acc[i] = cn_vf32_add(acc[i], cn_vf32_load(tile + i * CN_VF32_LANES));
+    }
+    CN_UNROLL(16)
+    for (size_t i = 0; i < 4 * nv; i++) cn_vf32_store(tile + i * CN_VF32_LANES, acc[i]);
+  } while (p < g->k);
   cn_edge_finish_f32(tile, 0, g->c + n0, 0, 1, n, CN_PART_FIRST | CN_PART_LAST, &g->ep,
                      g->ep.flags & CN_EP_COL_BIAS ? g->ep.bias + n0 : g->ep.bias, g->ep.residual ? g->ep.residual + n0 : 0);
   if (g->ep.tile) g->ep.tile(g->ep.ctx, g->c + n0, g->ldc, 0, 0, 1, n0, n);
 }
 
-/* Rows m0 .. m1, panels j0 .. j1 of B. */
+/* Rows m0 .. m1, panels j0 .. j1 of B; where one tile is as high as all rows, nothing of A is to stay and each panel is read through. */
 CN_DRIVER void cn_gemm_part_f32(const cn_gemm_f32_args *g, size_t m0, size_t m1, size_t j0, size_t j1) {
+  const size_t each = m1 - m0 > CN_GEMM_F32_MR ? j1 - j0 : 1;
   for (; g->m == 1 && j0 + 4 <= j1; j0 += 4) cn_gemv_f32(g, j0);
-  if (j0 < j1) cn_gemm_block_f32(g, m0, m1, j0, j1);
+  for (; j0 < j1; j0 += each) cn_gemm_block_f32(g, m0, m1, j0, j0 + each);
 }
 
 /* Tasks t0 .. t1 of cn_gemm_f32_tasks(g), in any order and on any threads: each writes its own part of C. */
