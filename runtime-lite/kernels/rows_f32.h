@@ -198,16 +198,30 @@ CN_KERNEL void cn_norm_row_f32(const cn_norm_f32_args *a, const float *x, float 
   }
 }
 
+/* Rows whose scalar parts are worked out side by side: one root after the other would wait for each. */
+#define CN_NORM_F32_SIDE 16
+
+/* Rows r0 .. r0 + m, at most CN_NORM_F32_SIDE. */
+CN_KERNEL void cn_norm_rows_f32(const cn_norm_f32_args *a, size_t r0, size_t m) {
+  const size_t n = a->n;
+  const float *x = a->in + r0 * n;
+  float mean[CN_NORM_F32_SIDE], by[CN_NORM_F32_SIDE] = {0};
+  for (size_t i = 0; i < m; i++) {
+    mean[i] = a->rms ? 0.0f : cn_row_sum_f32(x + i * n, n) / (float)n;
+    by[i] = cn_row_squares_f32(x + i * n, mean[i], n) / (float)n;
+  }
+  CN_LANES
+  for (size_t i = 0; i < CN_NORM_F32_SIDE; i++) by[i] = 1.0f / cn_sqrt_f32(by[i] + a->epsilon);
+  for (size_t i = 0; i < m; i++) {
+    const float scale = a->row_scale ? by[i] * a->row_scale[(r0 + i) % a->period] : by[i];
+    cn_norm_row_f32(a, x + i * n, a->out + (r0 + i) * n, mean[i], scale, a->row_bias ? a->row_bias[(r0 + i) % a->period] : 0.0f);
+  }
+}
+
 /* Tasks t0 .. t1 of cn_norm_f32_tasks(a). */
 CN_DRIVER void cn_norm_f32(const cn_norm_f32_args *a, size_t t0, size_t t1) {
-  const size_t rows = cn_norm_f32_rows(a), stop = cn_min(a->rows, t1 * rows), n = a->n;
-  for (size_t r = t0 * rows; r < stop; r++) {
-    const float *x = a->in + r * n;
-    const float mean = a->rms ? 0.0f : cn_row_sum_f32(x, n) / (float)n;
-    float by = 1.0f / cn_sqrt_f32(cn_row_squares_f32(x, mean, n) / (float)n + a->epsilon);
-    if (a->row_scale) by *= a->row_scale[r % a->period];
-    cn_norm_row_f32(a, x, a->out + r * n, mean, by, a->row_bias ? a->row_bias[r % a->period] : 0.0f);
-  }
+  const size_t rows = cn_norm_f32_rows(a), stop = cn_min(a->rows, t1 * rows), side = cn_min(rows, CN_NORM_F32_SIDE);
+  for (size_t r = t0 * rows; r < stop; r += side) cn_norm_rows_f32(a, r, cn_min(side, stop - r));
 }
 
 #endif
