@@ -207,7 +207,7 @@ def row_of(options, model, work):
         if options.shares:
             row["shares"] = shares.measure(options.castnet, case.model, case.data_set, options.target.split(",")[0], options.cc.split(",")[0])
         shutil.rmtree(case.folder)
-        if row["engines"]:
+        if any(not name.startswith("castnet") for name in row["engines"]):
             break
     return row
 
