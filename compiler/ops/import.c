@@ -134,7 +134,7 @@ static Frame first_frame(const OnnxModel *m) {
 
 Ir *import_once(Importer *im, Arena *a, Diags *d, const OnnxModel *m, const ImportOptions *opt) {
   *im = (Importer){.a = a, .ir = ir_new(a, d), .diags = d, .model = m, .opt = opt, .missing = map_new(a), .orders = map_new(a), .locals = map_new(a), .carried = map_new(a)};
-  Scope scope = {.names = map_new(a), .types = map_new(a)};
+  Scope scope = {.names = map_new(a), .types = map_new(a), .variables = map_new(a)};
   Frame frame = first_frame(m);
   im->graph = im->ir->main;
   im->scope = &scope;

@@ -106,7 +106,7 @@ static bool bind_results(Importer *im, const OnnxFunction *f, const OnnxNode *n,
 
 bool import_call(Importer *im, const OnnxFunction *f, const OnnxNode *n, DiagPlace place) {
   Frame callee = {.parent = im->frame, .function = f, .opsets = f->opsets, .n_opsets = f->n_opsets, .depth = im->frame->depth + 1};
-  Scope inner = {.names = map_new(im->a), .types = map_new(im->a)}, *outer = im->scope;
+  Scope inner = {.names = map_new(im->a), .types = map_new(im->a), .variables = map_new(im->a)}, *outer = im->scope;
   if (!can_call(im, f, n, place) || !bind_attrs(im, f, n, place, &callee)) return false;
   callee.path = call_path(im, n);
   bind_inputs(im, f, n, outer, &inner);

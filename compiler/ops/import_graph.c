@@ -17,12 +17,22 @@ Binding *scope_find(const Scope *s, Str name) {
 
 Scope *scope_new(Importer *im) {
   Scope *s = NEW(im->a, Scope);
-  *s = (Scope){.parent = im->scope, .names = map_new(im->a), .types = map_new(im->a)};
+  *s = (Scope){.parent = im->scope, .names = map_new(im->a), .types = map_new(im->a), .variables = map_new(im->a)};
   return s;
+}
+
+static void note_variables(Importer *im, const OnnxGraph *g) {
+  for (size_t i = 0; i < g->n_nodes; i++) {
+    const OnnxNode *n = &g->nodes[i];
+    for (size_t k = 0; str_is(n->op_type, "Gradient") && k < n->n_attrs; k++)
+      for (size_t s = 0; s < n->attrs[k].n_strings; s++) map_put(&im->scope->variables, n->attrs[k].strings[s], im);
+  }
 }
 
 void scope_bind(Importer *im, Str name, Value *v) {
   Binding *b = NEW(im->a, Binding);
+  if (v && v->data && map_has(&im->scope->variables, name)) /* what is computed from it must not be folded before its gradient is known */
+    v = graph_add_node(im->graph, OP_RESHAPE, &v, 1, &v->type, 1, NULL, (DiagPlace){0})->out[0];
   b->value = v;
   map_put(&im->scope->names, name, b);
 }
@@ -133,6 +143,7 @@ NodeList import_graph_nodes(Importer *im, const OnnxGraph *g) {
 bool import_main_graph(Importer *im, const OnnxGraph *g) {
   import_declare_types(im, g->value_info, g->n_value_info);
   import_declare_types(im, g->outputs, g->n_outputs);
+  note_variables(im, g);
   bool ok = import_initializers(im, g);
   ok = import_inputs(im, g, im->graph) && ok;
   if (!g->n_outputs) ok = ((void)diag_add(im->diags, DIAG_E0204, import_file_place(im), "the graph has no outputs"), false);
@@ -161,6 +172,7 @@ static bool import_body(OpContext *c, const OnnxGraph *g, Graph *into, Graph *re
   im->ir->checking = into;
   im->depth++;
   import_declare_types(im, g->value_info, g->n_value_info);
+  note_variables(im, g);
   for (size_t i = 0; i < g->n_inputs && ok; i++) {
     Value *v = make(c, &b, i, user);
     ok = v != NULL;

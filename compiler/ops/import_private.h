@@ -14,6 +14,7 @@ typedef struct Scope {
   struct Scope *parent; /* outer graph; NULL at the main graph and in function bodies */
   Map names;            /* -> Binding */
   Map types;            /* value_info and outputs as declared: name -> OnnxType */
+  Map variables;        /* names that Gradient nodes of this graph take derivatives by */
 } Scope;
 
 /* A function body being imported: its actual attributes and opset versions. */
