@@ -27,7 +27,7 @@ bool pass_fuse(Ir *ir);
 /* Gathers and scatters at constant places become views and windows where the places are affine in the coordinates. */
 bool pass_gather(Ir *ir);
 
-/* Convolutions whose window is the whole image become products. */
+/* Convolutions whose window is the whole image become products, pools reductions. */
 bool pass_whole(Ir *ir);
 
 /* Products and convolutions of dequantised operands become integer ones; what quantises them again joins their scales. */
