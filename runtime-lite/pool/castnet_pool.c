@@ -8,9 +8,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { CACHE_LINE = 64, SPINS = 2000, MOST_THREADS = 1024 };
+enum { CACHE_LINE = 64, SPINS = 8000, MOST_THREADS = 1024 };
 
-/* A thread's part of the work, taken from its front by its owner first, then by whoever has none left: next | end << 32 in one word. A
+/* Indices that the caller does alone before it wakes threads that sleep, counted over calls. Those of castnet's steps take two microseconds
+ * or more; waking takes some ten, and the thread comes later still. */
+enum { WAKE_LEAST = 16 };
+
+/* A thread's part of the work, taken from its front by its owner first, then from its end by whoever has none left, so that one step after
+ * the other has mostly the same part of its data in the same thread's caches: next | end << 32 in one word. A
  * word is taken only by exchanging it, so whoever got an index got one of the work at hand, which cannot end before that index is done:
  * fn and arg are what they are until then. */
 typedef struct Lane {
@@ -24,8 +29,11 @@ struct castnet_pool {
   _Alignas(CACHE_LINE) atomic_uint round; /* changes when there is work, and at the end */
   _Alignas(CACHE_LINE) atomic_size_t left; /* indices not yet done */
   _Alignas(CACHE_LINE) atomic_flag busy;
-  atomic_uint asleep; /* threads that wait for `begun` */
+  atomic_uint asleep; /* threads that wait for `begun`, until they are told, so that they are told once */
+  unsigned told;      /* how often they were; under the mutex */
   atomic_bool waiting, ends; /* the caller waits for `ended`; the threads are to return */
+  atomic_size_t active;      /* threads that have a lane: no more than there are indices */
+  size_t alone;              /* indices done without the threads since they last were awake; the caller's */
   void (*fn)(void *arg, size_t i);
   void *arg;
   pthread_mutex_t mutex;
@@ -43,11 +51,12 @@ static void pause_thread(void) {
 #endif
 }
 
-static int take(Lane *lane, size_t *ret) {
+static int take(Lane *lane, int front, size_t *ret) {
   uint64_t range = atomic_load_explicit(&lane->range, memory_order_relaxed);
   while ((uint32_t)range < (uint32_t)(range >> 32)) {
-    if (atomic_compare_exchange_weak_explicit(&lane->range, &range, range + 1, memory_order_acquire, memory_order_relaxed)) {
-      *ret = (uint32_t)range;
+    const uint64_t rest = front ? range + 1 : range - ((uint64_t)1 << 32);
+    if (atomic_compare_exchange_weak_explicit(&lane->range, &range, rest, memory_order_acquire, memory_order_relaxed)) {
+      *ret = front ? (uint32_t)range : (uint32_t)(rest >> 32);
       return 1;
     }
   }
@@ -57,9 +66,10 @@ static int take(Lane *lane, size_t *ret) {
 /* All that is to be had, the own lane first. Who finishes the last index wakes the caller. */
 static void work(castnet_pool *p, size_t own) {
   size_t done = 0, i;
-  for (size_t k = 0; k < p->threads; k++) {
-    Lane *lane = &p->lanes[(own + k) % p->threads];
-    for (; take(lane, &i); done++) p->fn(p->arg, i);
+  const size_t active = atomic_load_explicit(&p->active, memory_order_relaxed);
+  for (size_t k = 0; k < active && own < active; k++) {
+    Lane *lane = &p->lanes[(own + k) % active];
+    for (; take(lane, k == 0, &i); done++) p->fn(p->arg, i);
   }
   if (done == 0 || atomic_fetch_sub(&p->left, done) != done || !atomic_load(&p->waiting)) return;
   (void)pthread_mutex_lock(&p->mutex);
@@ -76,9 +86,10 @@ static unsigned wait_for_round(castnet_pool *p, unsigned seen) {
     pause_thread();
   }
   (void)pthread_mutex_lock(&p->mutex);
+  const unsigned told = p->told;
   (void)atomic_fetch_add(&p->asleep, 1);
   while ((now = atomic_load(&p->round)) == seen) (void)pthread_cond_wait(&p->begun, &p->mutex);
-  (void)atomic_fetch_sub(&p->asleep, 1);
+  if (p->told == told) (void)atomic_fetch_sub(&p->asleep, 1);
   (void)pthread_mutex_unlock(&p->mutex);
   return now;
 }
@@ -98,6 +109,8 @@ static void next_round(castnet_pool *p) {
   (void)atomic_fetch_add(&p->round, 1);
   if (atomic_load(&p->asleep) == 0) return;
   (void)pthread_mutex_lock(&p->mutex);
+  atomic_store(&p->asleep, 0);
+  p->told++;
   (void)pthread_cond_broadcast(&p->begun);
   (void)pthread_mutex_unlock(&p->mutex);
 }
@@ -115,17 +128,38 @@ static void wait_for_all(castnet_pool *p) {
   (void)pthread_mutex_unlock(&p->mutex);
 }
 
-int castnet_pool_run(void *pool, size_t n, void (*fn)(void *arg, size_t i), void *arg) {
-  castnet_pool *p = pool;
-  if (n < 2 || n > UINT32_MAX || p->threads < 2 || atomic_flag_test_and_set(&p->busy)) {
-    for (size_t i = 0; i < n; i++) fn(arg, i);
+static int run_alone(size_t n, void (*fn)(void *arg, size_t i), void *arg) {
+  for (size_t i = 0; i < n; i++) fn(arg, i);
+  return 0;
+}
+
+/* All threads sleep, and what is to do is not worth waking them yet. */
+static int sleeps_on(castnet_pool *p, size_t n) {
+  if (atomic_load_explicit(&p->asleep, memory_order_relaxed) + 1 < p->threads) {
+    p->alone = 0;
     return 0;
   }
+  p->alone += n < WAKE_LEAST ? n : WAKE_LEAST;
+  if (p->alone < WAKE_LEAST) return 1;
+  p->alone = 0;
+  return 0;
+}
+
+int castnet_pool_run(void *pool, size_t n, void (*fn)(void *arg, size_t i), void *arg) {
+  castnet_pool *p = pool;
+  if (n < 2 || n > UINT32_MAX || p->threads < 2 || atomic_flag_test_and_set(&p->busy)) return run_alone(n, fn, arg);
+  if (sleeps_on(p, n)) {
+    (void)run_alone(n, fn, arg);
+    atomic_flag_clear(&p->busy);
+    return 0;
+  }
+  const size_t active = n < p->threads ? n : p->threads;
   p->fn = fn;
   p->arg = arg;
   atomic_store(&p->left, n);
-  for (size_t k = 0; k < p->threads; k++) {
-    const uint64_t from = n * k / p->threads, to = n * (k + 1) / p->threads;
+  atomic_store_explicit(&p->active, active, memory_order_relaxed);
+  for (size_t k = 0; k < active; k++) {
+    const uint64_t from = n * k / active, to = n * (k + 1) / active;
     atomic_store_explicit(&p->lanes[k].range, to << 32 | from, memory_order_release);
   }
   next_round(p);

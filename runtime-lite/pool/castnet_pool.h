@@ -6,7 +6,8 @@
  *   ... N_run(&in, &out, ws, ws_size, &env) ...
  *   castnet_pool_free(pool);
  *
- * Results do not depend on the number of threads. Threads that have nothing to do spin for some 50 microseconds, then sleep. */
+ * Results do not depend on the number of threads. Threads that have nothing to do spin for some 200 microseconds, then sleep; a few indices
+ * alone do not wake them. */
 #ifndef CASTNET_POOL_H
 #define CASTNET_POOL_H
 

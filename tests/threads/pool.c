@@ -58,6 +58,8 @@ static void check_threads(size_t threads) {
   for (int round = 0; round < 20; round++) {
     (void)nanosleep(&nap, NULL);
     check_run(pool, 16, 0);
+    (void)nanosleep(&nap, NULL);
+    for (size_t n = 2; n < 8; n++) check_run(pool, n, 0); /* little work, which at first wakes nobody */
   }
   castnet_pool_free(pool);
 }
