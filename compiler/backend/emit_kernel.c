@@ -91,10 +91,13 @@ void kernel_tasks(KernelPrinter *k, unsigned indent, const char *head, const cha
   k->parted = true;
 }
 
+/* A step that hands out its parts itself, again and again. */
+static bool step_spreads(const Step *s) { return s->kind == STEP_RECURRENT && s->share.n; }
+
 /* Behind the parameters of a function that does the shares s0 .. s1, where it is one. */
 static void finish_shares(KernelPrinter *k, StrBuf *rest, Str params) {
   const StepShare *share = &k->step->share;
-  sb_putc(rest, '(');
+  sb_puts(rest, step_spreads(k->step) ? "(const castnet_env *e, " : "(");
   sb_str(rest, params);
   sb_puts(rest, k->parted ? ", size_t s0, size_t s1) {\n" : ") {\n");
   if (!k->parted || !share->slot) return;
@@ -119,9 +122,11 @@ void kernel_finish(KernelPrinter *k) {
   emit_symbol_args(c, &args, &k->symbols);
   emit_describe(c, &comment, s->out[0] != NO_TENSOR ? s->out[0] : s->out[1] != NO_TENSOR ? s->out[1] : s->out[2]);
   finish_shares(k, &rest, sb_view(&params));
-  sb_printf(&rest, "%s}\n", k->body.data);
-  Str name = emit_function(c, s, "void", sb_view(&comment), sb_view(&rest));
-  if (k->parted) emit_shares(c, s, name, sb_view(&params), sb_view(&args));
+  const bool spreads = step_spreads(s);
+  sb_printf(&rest, "%s%s}\n", k->body.data, spreads ? "  return CASTNET_OK;\n" : "");
+  Str name = emit_function(c, s, spreads ? "int" : "void", sb_view(&comment), sb_view(&rest));
+  if (spreads) emit_call(c, s, name, true, str_c(arena_printf(c->arena, "&e, %s", args.data).ptr));
+  else if (k->parted) emit_shares(c, s, name, sb_view(&params), sb_view(&args));
   else emit_call(c, s, name, false, sb_view(&args));
 }
 
@@ -470,6 +475,26 @@ unsigned kernel_batches(KernelPrinter *k, const ContractStep *g) {
     sb_printf(&k->body, "; i%u++) {\n", i);
   }
   return indent;
+}
+
+bool kernel_batch_tasks(KernelPrinter *k, const ContractStep *g, const char *tasks) {
+  const StepShare *share = &k->step->share;
+  if (!share->n || share->axis != SHARE_TASKS) return false;
+  const Str n = kernel_size(k, dim_product(k->c->program->dims, g->batch, g->n_batch));
+  sb_printf(&k->body, "  const size_t tasks = %s, all = tasks * %s;\n", tasks, n.ptr);
+  sb_printf(&k->body, "  const size_t t0 = cn_share(all, s0, %u), t1 = cn_share(all, s1, %u);\n", share->n, share->n);
+  k->parted = true;
+  return true;
+}
+
+const char *kernel_batch_range(KernelPrinter *k, const ContractStep *g, unsigned indent) {
+  if (g->n_batch == 0) return "t0, t1";
+  sb_printf(&k->body, "%*sconst size_t first = tasks * ", (int)indent, "");
+  for (uint32_t i = 1; i < g->n_batch; i++) sb_putc(&k->body, '(');
+  sb_puts(&k->body, "(size_t)i0");
+  for (uint32_t i = 1; i < g->n_batch; i++) sb_printf(&k->body, " * %s + (size_t)i%u)", kernel_size(k, g->batch[i]).ptr, i);
+  sb_printf(&k->body, ";\n%*sif (first >= t1 || first + tasks <= t0) continue;\n", (int)indent, "");
+  return "t0 - cn_min(t0, first), cn_min(t1 - first, tasks)";
 }
 
 void kernel_batches_end(KernelPrinter *k, const ContractStep *g) {

@@ -43,6 +43,10 @@ void kernel_args_of_window(KernelPrinter *k, const char *type, const WindowDims 
 /* Loops over a product's batches, i0 .., and their ends; returns the indentation inside. */
 unsigned kernel_batches(KernelPrinter *k, const ContractStep *g);
 void kernel_batches_end(KernelPrinter *k, const ContractStep *g);
+/* Where the shares are tasks of all batches counted through, those of one batch being `tasks`: which are these shares', as t0 and t1; false:
+ * another axis is parted, or none. Then in the loops what batches without any leave out, and the range of this batch's tasks. */
+bool kernel_batch_tasks(KernelPrinter *k, const ContractStep *g, const char *tasks);
+const char *kernel_batch_range(KernelPrinter *k, const ContractStep *g, unsigned indent);
 bool kernel_batched(const Dim *const *strides, uint32_t n);                /* some stride is not 0 */
 void kernel_offset(KernelPrinter *k, const Dim *const *strides, uint32_t n); /* ` + i0 * 64` */
 /* `a.c = y + i0 * 64;`, in the loops over batches; what does not move is in the initialiser. */

@@ -71,7 +71,7 @@ static void print_direction(KernelPrinter *k, const RecurrentStep *r, uint32_t d
   }
   static const char *const fields[] = {"f", "g", "act"};
   for (uint32_t i = 0; i < r->n_acts; i++) sb_printf(b, "  a.%s = %s;\n", fields[i], acts[d * r->n_acts + i].ptr);
-  sb_puts(b, "  cn_recurrent_f32(&a, scratch);\n");
+  sb_puts(b, s->share.n ? "  if (cn_recurrent_f32(&a, scratch)) return CASTNET_ERR_OP;\n" : "  cn_recurrent_f32(&a, scratch);\n");
 }
 
 bool emit_recurrent(EmitCtx *c, const Step *s) {
@@ -103,6 +103,7 @@ bool emit_recurrent(EmitCtx *c, const Step *s) {
   if (!r->r_packed) sb_puts(&k.body, "  float *packed = scratch + cn_recurrent_f32_scratch(&a);\n");
   if (s->out[1] == NO_TENSOR || (r->attr.cell == CELL_LSTM && s->out[2] == NO_TENSOR))
     sb_printf(&k.body, "  float *state = scratch + cn_recurrent_f32_scratch(&a)%s;\n", r->r_packed ? "" : arena_printf(c->arena, " + %lld", (long long)r->packed).ptr);
+  if (s->share.n) sb_printf(&k.body, "  a.spread = e->parallel_for;\n  a.user = e->parallel_user;\n  a.shares = %u;\n", s->share.n);
   for (uint32_t d = 0; d < dirs; d++) print_direction(&k, r, d, names, acts);
   kernel_finish(&k);
   return true;

@@ -55,13 +55,15 @@ static void print_batches(KernelPrinter *k, const AttentionStep *v, const Str *n
   const ContractStep *s = &v->scores, *o = &v->sum;
   const char *const fields[] = {"q", "k", "v", "out"};
   const Dim *const *const strides[] = {s->a_batch, s->b_batch, o->b_batch, o->c_batch};
+  const bool tasks = kernel_batch_tasks(k, s, "cn_attention_f32_tasks(&a)");
   const unsigned indent = kernel_batches(k, s);
+  const char *range = tasks ? kernel_batch_range(k, s, indent) : "0, cn_attention_f32_tasks(&a)";
   for (int f = 0; f < 4; f++) {
     Str at = stride_text(k, strides[f], s->n_batch);
     if (at.len) sb_printf(&k->body, "%*sa.%s = %s%.*s;\n", (int)indent, "", fields[f], names[f].ptr, STR_WHOLE(at));
   }
   emit_tile_move(k, tile, s->n_batch, indent);
-  sb_printf(&k->body, "%*scn_attention_f32(&a, scratch);\n", (int)indent, "");
+  sb_printf(&k->body, "%*scn_attention_f32(&a, scratch, %s);\n", (int)indent, "", range);
   kernel_batches_end(k, s);
 }
 

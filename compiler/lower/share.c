@@ -2,12 +2,16 @@
 
 #include "lower/virt.h"
 
-/* Shares: enough of them to even out threads of unequal speed; fewer where each needs scratch. */
+/* Shares: enough of them to even out threads of unequal speed; fewer where each needs scratch. Always an even number: the last of three
+ * would be one thread's, while the other waits. */
 enum { SHARES = 16, MOST_SLOTS = 8, FEWEST_SLOTS = 2, SLOT_ALIGN = 64, UNIT_GRAIN = 16 };
-/* What handing out costs must be little: a microsecond while the threads spin, some when they have to be woken. In picoseconds. */
-enum { STEP_LEAST = 15000000, MODEL_LEAST = 150000000 };
+/* Fewer heads than these part their queries, in few shares, since each packs keys and values for itself. */
+enum { MANY_HEADS = 8, HEAD_SHARES = 4 };
+/* What handing out costs must be little: half a microsecond while the threads spin, a tenth each share; some ten when they have to be woken,
+ * which few shares alone do not do. Of a size that only the call knows (OPEN) all SHARES are handed out. In picoseconds. */
+enum { STEP_LEAST = 3000000, OPEN_LEAST = 8000000, SHARE_LEAST = 2000000, TURN_LEAST = 1500000, MODEL_LEAST = 40000000 };
 /* Rough times, of a lane or a byte: only how they compare to the above matters. */
-enum { PS_MAC = 350, PS_OPERATION = 500, PS_ELEMENT = 800, PS_SOFTMAX = 12000, PS_NORM = 4000, TYPICAL = 128 };
+enum { PS_MAC = 350, PS_OPERATION = 500, PS_ELEMENT = 800, PS_SOFTMAX = 12000, PS_NORM = 4000, PS_WEIGHT = 20, PS_CACHED = 5, TYPICAL = 128 };
 
 static int64_t known(const Dim *d) {
   int64_t n = TYPICAL;
@@ -56,6 +60,36 @@ static int64_t element_time(const Program *p, const Target *t, const Step *s) {
   return (n < 0 || n > few / PS_SOFTMAX ? few / PS_SOFTMAX : n) * each / lanes + PS_ELEMENT;
 }
 
+/* Picoseconds that weights take to come from memory, each once: more than computing does where there is one row. */
+static int64_t weight_time(const Program *p, const Step *s) {
+  const int64_t most = INT64_C(1) << 40;
+  int64_t n = 0;
+  for (uint32_t i = 0; i < s->n_in; i++) {
+    if (s->in[i] == NO_TENSOR) continue;
+    const PTensor *t = &p->tensors.data[s->in[i]];
+    if (p->buffers.data[t->buffer].kind == BUF_CONST) n += known_product(t->dims, t->rank) * dtype_rows[t->dtype].bits / 8;
+  }
+  return (n < most ? n : most) * PS_WEIGHT;
+}
+
+/* Of the state's part of one step of a recurrent layer, whose weights are read again and again. */
+static int64_t recurrence_time(const Program *p, const Target *t, const Step *s) {
+  const RecurrentStep *r = s->attr;
+  const int64_t most = INT64_C(1) << 20, hidden = r->attr.hidden < most ? (int64_t)r->attr.hidden : most;
+  const int64_t weights = hidden * hidden * (int64_t)r->gates, batch = known(p->tensors.data[s->in[0]].dims[1]);
+  return weights * (int64_t)sizeof(float) * PS_CACHED + weights * (batch < 1024 ? batch : 1024) * PS_MAC / (t->vector_bits / 32);
+}
+
+static int64_t step_time(const Program *p, const Target *t, const Step *s) {
+  if (s->kind == STEP_RECURRENT) {
+    const int64_t one = recurrence_time(p, t, s), steps = known(p->tensors.data[s->in[0]].dims[0]);
+    return one * (one < MODEL_LEAST && steps < MODEL_LEAST ? steps : 1); /* beyond that more is as good */
+  }
+  const PTensor *out = &p->tensors.data[s->out[0]];
+  const int64_t most = INT64_C(1) << 50, n = known_product(out->dims, out->rank), each = element_time(p, t, s);
+  return (n > most / each ? most : n * each) + weight_time(p, s);
+}
+
 /* ---- what is parted ---- */
 /* The outermost axis that gives each share some; a contiguous one in whole cache lines. */
 static bool nest_axis(const Nest *n, uint32_t *ret) {
@@ -91,21 +125,21 @@ static bool moves(const Dim *const *strides, uint32_t n) {
   return false;
 }
 
-/* Batches where there are at least four, else the kernel's tasks. What the step packs for all of them is packed once. */
-static bool contract_parts(const ContractStep *g, bool tasks, uint32_t *ret) {
-  int64_t best = 3, extent;
-  bool found = false;
+/* The longest axis of batches that are as many as `least`. */
+static bool long_batch(const ContractStep *g, int64_t least, uint32_t *ret) {
+  int64_t best = least - 1, extent;
   for (uint32_t i = 0; i < g->n_batch; i++) {
     if (dim_is(g->c_batch[i], 0) || !dim_is_const(g->batch[i], &extent) || extent <= best) continue;
     best = extent;
     *ret = i;
-    found = true;
   }
-  const bool packs = !g->b_packed;
-  if (tasks && packs && !moves(g->b_batch, g->n_batch)) return false;
-  if (found) return true;
-  *ret = SHARE_TASKS;
-  if (tasks && !packs) return true;
+  return best >= least;
+}
+
+/* Batches where there are at least four, else the kernel's tasks. What the step packs for all of them is packed once. */
+static bool contract_parts(const ContractStep *g, uint32_t *ret) {
+  if (!g->b_packed && !moves(g->b_batch, g->n_batch)) return false;
+  if (long_batch(g, 4, ret) || g->b_packed) return true;
   for (uint32_t i = 0; i < g->n_batch; i++)
     if (!dim_is_const(g->batch[i], NULL) && !dim_is(g->c_batch[i], 0)) *ret = i;
   return *ret != SHARE_TASKS;
@@ -116,8 +150,8 @@ static bool step_parts(const Program *p, const Step *s, uint32_t *ret) {
   *ret = SHARE_TASKS;
   switch (s->kind) {
     case STEP_NEST: return nest_parts(p, s->attr, ret);
-    case STEP_CONTRACT: return contract_parts(s->attr, true, ret);
-    case STEP_ATTENTION: return contract_parts(&((const AttentionStep *)s->attr)->scores, false, ret);
+    case STEP_CONTRACT: return contract_parts(s->attr, ret);
+    case STEP_ATTENTION: (void)long_batch(&((const AttentionStep *)s->attr)->scores, MANY_HEADS, ret); return true;
     case STEP_CONV: return conv->depthwise || conv->w_packed;
     case STEP_SOFTMAX: return !dim_is(((const SoftmaxStep *)s->attr)->outer, 1);
     case STEP_POOL: case STEP_LRN: case STEP_NORM: return true;
@@ -125,19 +159,28 @@ static bool step_parts(const Program *p, const Step *s, uint32_t *ret) {
   }
 }
 
+/* Each product of a recurrent layer is handed out. */
+static StepShare recurrent_share(const Program *p, const Target *t, const Step *s) {
+  const int64_t time = recurrence_time(p, t, s), n = time / TURN_LEAST;
+  if (n < 2 && !p->parts_all) return (StepShare){0};
+  return (StepShare){.n = n < 4 ? 2 : n < 8 ? 4 : 8, .axis = SHARE_TASKS};
+}
+
 StepShare step_share(const Program *p, const Target *t, const Step *s) {
   StepShare r = {0};
+  if (s->kind == STEP_RECURRENT) return recurrent_share(p, t, s);
   if (!step_parts(p, s, &r.axis)) return r;
   const PTensor *out = &p->tensors.data[s->out[0]];
   const int64_t time = element_time(p, t, s);
   int64_t elements = 0;
   r.elements = dim_product(p->dims, out->dims, out->rank);
-  r.least = p->parts_all ? 0 : (STEP_LEAST + time - 1) / time;
-  if (dim_is_const(r.elements, &elements)) {
-    if (elements < r.least) return (StepShare){0};
-    r.elements = NULL;
-  }
-  r.n = SHARES;
+  r.least = p->parts_all ? 0 : (OPEN_LEAST + time - 1) / time;
+  r.n = s->kind == STEP_ATTENTION && r.axis == SHARE_TASKS ? HEAD_SHARES : SHARES;
+  if (!dim_is_const(r.elements, &elements)) return r;
+  const int64_t all = step_time(p, t, s);
+  if (!p->parts_all && all < STEP_LEAST) return (StepShare){0};
+  if (all / SHARE_LEAST < r.n) r.n = all / SHARE_LEAST < 4 ? 2 : (uint32_t)(all / SHARE_LEAST) / 2 * 2;
+  r.elements = NULL;
   return r;
 }
 
@@ -181,8 +224,8 @@ static void share_scratch(Program *p, Step *s, int64_t room) {
   const Dim *slot = dim_mulc(p->dims, dim_ceildiv(p->dims, scratch->dims[0], dim_const(p->dims, SLOT_ALIGN)), SLOT_ALIGN);
   const Dim **dims = NEW(p->arena, const Dim *);
   int64_t bytes;
-  s->share.n = MOST_SLOTS;
-  while (s->share.n > FEWEST_SLOTS && (!dim_is_const(slot, &bytes) || bytes > room / s->share.n)) s->share.n--;
+  if (s->share.n > MOST_SLOTS) s->share.n = MOST_SLOTS;
+  while (s->share.n > FEWEST_SLOTS && (!dim_is_const(slot, &bytes) || bytes > room / s->share.n)) s->share.n -= 2;
   s->share.slot = slot;
   dims[0] = dim_mulc(p->dims, slot, s->share.n);
   scratch->dims = dims;
@@ -196,9 +239,8 @@ static bool model_is_worth_it(const Program *p, const Target *t) {
     const Step *s = &p->main.steps.data[i];
     if (!s->share.n) continue;
     if (s->share.elements) return true;
-    const PTensor *out = &p->tensors.data[s->out[0]];
-    const int64_t n = known_product(out->dims, out->rank), each = element_time(p, t, s);
-    time += n > MODEL_LEAST / each ? MODEL_LEAST : n * each;
+    const int64_t one = step_time(p, t, s);
+    time += one < MODEL_LEAST ? one : MODEL_LEAST;
   }
   return time >= MODEL_LEAST;
 }
@@ -215,7 +257,7 @@ void program_share(Program *p, const Target *t, bool all) {
   for (size_t i = 0; i < p->main.steps.n; i++) {
     Step *s = &p->main.steps.data[i];
     if (!worth) s->share = (StepShare){0};
-    else if (s->share.n && s->scratch != NO_TENSOR) share_scratch(p, s, least + least / 10 - live[i]);
+    else if (s->share.n && s->scratch != NO_TENSOR && s->kind != STEP_RECURRENT) share_scratch(p, s, least + least / 10 - live[i]);
   }
   arena_free(scratch);
 }

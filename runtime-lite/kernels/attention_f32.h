@@ -64,16 +64,24 @@ CN_KERNEL void cn_attention_tile_f32(const cn_attention_f32_args *a, const float
   cn_gemm_f32(&o, 0, cn_gemm_f32_tasks(&o));
 }
 
-/* scratch: cn_attention_f32_scratch(keys, depth, width, CN_GEMM_F32_NR) floats. No keys: zeros. */
-CN_DRIVER void cn_attention_f32(const cn_attention_f32_args *a, float *scratch) {
+/* Bands of whole tiles of queries. */
+CN_INLINE size_t cn_attention_f32_tasks(const cn_attention_f32_args *a) {
+  return cn_ceil_div(cn_ceil_div(a->queries, CN_GEMM_F32_MR), CN_ATTENTION_QUERIES / CN_GEMM_F32_MR);
+}
+
+/* Tasks t0 .. t1 of cn_attention_f32_tasks(a), each call with its own scratch of
+ * cn_attention_f32_scratch(keys, depth, width, CN_GEMM_F32_NR) floats. No keys: zeros. */
+CN_DRIVER void cn_attention_f32(const cn_attention_f32_args *a, float *scratch, size_t t0, size_t t1) {
   const size_t nr = CN_GEMM_F32_NR, wide = cn_round_up(a->width, nr);
   float *k = scratch, *v = k + cn_round_up(a->keys, nr) * a->depth, *scores = v + a->keys * wide;
   float *most = scores + CN_ATTENTION_QUERIES * CN_ATTENTION_KEYS, *sum = most + CN_ATTENTION_QUERIES;
-  cn_pack_b_f32(a->k, a->k_ds, a->k_ts, a->depth, a->keys, nr, k);
-  for (size_t t = 0; t < a->keys; t += CN_ATTENTION_KEYS)
+  const cn_gemm_f32_args rows = {.m = a->queries};
+  const size_t bands = cn_attention_f32_tasks(a);
+  if (t0 < t1) cn_pack_b_f32(a->k, a->k_ds, a->k_ts, a->depth, a->keys, nr, k);
+  for (size_t t = 0; t < a->keys && t0 < t1; t += CN_ATTENTION_KEYS)
     cn_pack_b_f32(a->v + t * a->v_ts, a->v_ts, a->v_es, cn_min(CN_ATTENTION_KEYS, a->keys - t), a->width, nr, v + t * wide);
-  for (size_t q0 = 0; q0 < a->queries; q0 += CN_ATTENTION_QUERIES) {
-    const size_t m = cn_min(CN_ATTENTION_QUERIES, a->queries - q0);
+  for (size_t band = t0; band < t1; band++) {
+    const size_t q0 = cn_gemm_f32_band(&rows, band, bands), m = cn_gemm_f32_band(&rows, band + 1, bands) - q0;
     for (size_t i = 0; i < m; i++) {
       most[i] = cn_least_f32();
       sum[i] = 0.0f;

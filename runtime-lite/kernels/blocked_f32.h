@@ -27,16 +27,20 @@ CN_INLINE size_t cn_blocked_pixels(size_t pixels, size_t blocks) {
   return cn_round_up(pixels, narrow) < cn_round_up(pixels, wide) ? narrow : wide;
 }
 
-/* Pixels of one task: the input that they read stays in the second cache. */
-CN_INLINE size_t cn_blocked_span(const cn_window *w, size_t pixels) {
-  const size_t tiles = cn_max(4, cn_min(480, 65536 / cn_max(w->c, 1)) / pixels);
-  return cn_min(tiles * pixels, cn_round_up(cn_volume(w->out), pixels));
+/* Pixels of one task of n output blocks, `wide` at a time: the input that they read stays in the second cache, and where an image has but
+ * one or two it is parted further, into tasks of 2^17 products or more. By sizes alone. */
+CN_INLINE size_t cn_blocked_span(const cn_blocked_conv_f32_args *a, size_t n, size_t wide) {
+  const cn_window *w = &a->window;
+  const size_t all = cn_ceil_div(cn_volume(w->out), wide), groups = cn_max(w->images * (a->blocks / n), 1);
+  const size_t most = cn_max(4, cn_min(480, 65536 / cn_max(w->c, 1)) / wide);
+  const size_t least = cn_ceil_div((size_t)1 << 17, cn_max(wide * n * CN_VF32_LANES * w->c * cn_volume(w->kernel), 1));
+  return cn_min(cn_min(cn_max(cn_ceil_div(all, cn_ceil_div(16, groups)), least), most), all) * wide;
 }
 
 /* Some pixels of an image for n output blocks; neighbours share what they know of the pixels. */
 CN_INLINE size_t cn_blocked_tasks(const cn_blocked_conv_f32_args *a, size_t n) {
   const size_t pixels = cn_volume(a->window.out), wide = cn_blocked_pixels(pixels, n);
-  return a->window.images * cn_ceil_div(pixels, cn_blocked_span(&a->window, wide)) * (a->blocks / n);
+  return a->window.images * cn_ceil_div(pixels, cn_blocked_span(a, n, wide)) * (a->blocks / n);
 }
 
 /* n pixels of c channels, `area` apart, side by side; c: a literal where it is 1 or 3. */
@@ -57,12 +61,13 @@ CN_KERNEL void cn_blocked_interleave_row_f32(const float *in, size_t area, size_
   }
 }
 
-/* [c][height][width] -> [height + padding][width + padding][c] */
-CN_DRIVER void cn_blocked_interleave_f32(const cn_window *w, const cn_window *padded, const float *in, float *dst) {
+/* [c][height][width] -> [height + padding][width + padding][c], rows y0 .. y1 of that */
+CN_DRIVER void cn_blocked_interleave_f32(const cn_window *w, const cn_window *padded, const float *in, size_t y0, size_t y1, float *dst) {
   const size_t area = w->in[1] * w->in[2], row = padded->in[2] * w->c, lo = w->pad[2] > 0 ? cn_min(padded->in[2], (size_t)w->pad[2]) : 0;
   const ptrdiff_t end = (ptrdiff_t)w->in[2] + w->pad[2];
   const size_t hi = end < 0 ? lo : cn_max(lo, cn_min(padded->in[2], (size_t)end));
-  for (size_t y = 0; y < padded->in[1]; y++, dst += row) {
+  dst += y0 * row;
+  for (size_t y = y0; y < y1; y++, dst += row) {
     const ptrdiff_t iy = (ptrdiff_t)y - w->pad[1];
     if (iy < 0 || (size_t)iy >= w->in[1]) {
       memset(dst, 0, row * sizeof *dst);
@@ -222,7 +227,7 @@ CN_KERNEL void cn_blocked_job_places(const cn_blocked_job *j, int32_t *places, s
 /* Tasks t0 .. t1; nb, np: literals. */
 CN_KERNEL void cn_blocked_body_f32(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1, size_t nb, size_t np) {
   const cn_blocked_walk k = cn_blocked_walk_of(&a->window, a->plain, CN_VF32_LANES);
-  const size_t pixels = cn_volume(a->window.out), span = cn_blocked_span(&a->window, np), across = cn_ceil_div(pixels, span);
+  const size_t pixels = cn_volume(a->window.out), span = cn_blocked_span(a, nb, np), across = cn_ceil_div(pixels, span);
   const size_t all = a->window.m / CN_VF32_LANES, groups = a->blocks / nb, zeros = cn_max(CN_VF32_LANES, k.run);
   const size_t image_in = (a->plain ? a->window.c : k.blocks * CN_VF32_LANES) * cn_volume(a->window.in);
   float *copy = scratch + zeros;
@@ -232,7 +237,11 @@ CN_KERNEL void cn_blocked_body_f32(const cn_blocked_conv_f32_args *a, float *scr
     const size_t b = t % groups * nb, image = t / groups / across, p0 = t / groups % across * span, first = image * all + a->first + b;
     const float *in = a->in + image * image_in;
     const cn_blocked_job j = {a, &k, a->plain ? copy : in, scratch, places, span, cn_volume(k.w.in) * k.pitch, p0, cn_min(pixels, p0 + span), pixels};
-    if (a->plain && (t == t0 || (p0 == 0 && b == 0))) cn_blocked_interleave_f32(&a->window, &k.w, in, copy);
+    if (a->plain && (t == t0 || (p0 == 0 && b == 0))) { /* what these tasks read of the image */
+      const size_t last = cn_min(t1, (image + 1) * across * groups) - 1, p1 = cn_min(pixels, (last / groups % across + 1) * span);
+      const size_t y0 = p0 / a->window.out[2] * a->window.stride[1], y1 = (p1 - 1) / a->window.out[2] * a->window.stride[1];
+      cn_blocked_interleave_f32(&a->window, &k.w, in, y0, y1 + (a->window.kernel[1] - 1) * a->window.dilation[1] + 1, copy);
+    }
     if (t == t0 || b == 0) cn_blocked_job_places(&j, places, np);
     cn_blocked_group_f32(&j, first, a->weights + b * k.depth * CN_VF32_LANES, a->weights + a->blocks * k.depth * CN_VF32_LANES, nb, np);
     if (a->ep.tile)

@@ -23,6 +23,23 @@ typedef struct cn_blocked_pool_f32_args {
   float *out;
 } cn_blocked_pool_f32_args;
 
+/* A task: rows y0 .. y1 of one block of channels of one image. Bands of rows come before blocks, as a convolution's tasks do: who computed
+ * a band of an image then reads it too. */
+typedef struct cn_blocked_band {
+  size_t image, block, y0, y1;
+} cn_blocked_band;
+
+/* Bands of an image: of some 256 places, at most 8, so that setting out on one costs little. By sizes alone. */
+CN_INLINE size_t cn_blocked_bands(const cn_window *w) { return cn_max(cn_min(cn_min(cn_volume(w->out) / 256, w->out[1]), 8), 1); }
+
+CN_INLINE size_t cn_blocked_window_tasks(const cn_window *w) { return w->images * w->groups * cn_blocked_bands(w); }
+
+CN_INLINE cn_blocked_band cn_blocked_window_task(const cn_window *w, size_t t) {
+  const size_t bands = cn_blocked_bands(w), band = t / w->groups % bands;
+  const cn_blocked_band d = {t / w->groups / bands, t % w->groups, w->out[1] * band / bands, w->out[1] * (band + 1) / bands};
+  return d;
+}
+
 /* Taps lo .. hi of an axis that are inside for output place o. */
 typedef struct cn_blocked_taps {
   size_t lo, hi;
@@ -153,8 +170,7 @@ CN_KERNEL void cn_blocked_depthwise_row_f32(const cn_blocked_depthwise_row *r, s
   }
 }
 
-/* A block of channels of one image each. */
-CN_INLINE size_t cn_blocked_depthwise_f32_tasks(const cn_blocked_depthwise_f32_args *a) { return a->window.images * a->window.groups; }
+CN_INLINE size_t cn_blocked_depthwise_f32_tasks(const cn_blocked_depthwise_f32_args *a) { return cn_blocked_window_tasks(&a->window); }
 
 CN_KERNEL void cn_blocked_depthwise_body_f32(const cn_blocked_depthwise_f32_args *a, size_t t0, size_t t1, size_t k, size_t stride) {
   const cn_window *w = &a->window;
@@ -162,14 +178,15 @@ CN_KERNEL void cn_blocked_depthwise_body_f32(const cn_blocked_depthwise_f32_args
   cn_blocked_depthwise_row r;
   r.args = a;
   r.inner = cn_blocked_inner(w);
-  for (size_t t = t0; t < t1; t++) {
-    const size_t block = t % w->groups;
+  for (size_t i = t0; i < t1; i++) {
+    const cn_blocked_band d = cn_blocked_window_task(w, i);
+    const size_t t = d.image * w->groups + d.block, block = d.block, at = t * columns + d.y0 * w->out[2] * lanes;
     r.in = a->in + t * cn_volume(w->in) * lanes;
     r.weights = a->weights + block * cn_volume(w->kernel) * lanes;
     r.bias = a->ep.flags & CN_EP_ROW_BIAS ? cn_vf32_load(a->ep.bias + block * lanes) : cn_vf32_zero();
-    for (size_t y = 0; y < w->out[1]; y++) cn_blocked_depthwise_row_f32(&r, y, k, stride, t * columns + y * w->out[2] * lanes);
+    for (size_t y = d.y0; y < d.y1; y++) cn_blocked_depthwise_row_f32(&r, y, k, stride, t * columns + y * w->out[2] * lanes);
     if (a->ep.tile)
-      a->ep.tile(a->ep.ctx, a->out + t * columns, columns, t / a->window.groups, t % a->window.groups, 1, 0, columns);
+      a->ep.tile(a->ep.ctx, a->out + at, columns, d.image, block, 1, d.y0 * w->out[2] * lanes, (d.y1 - d.y0) * w->out[2] * lanes);
   }
 }
 
@@ -273,12 +290,13 @@ CN_KERNEL void cn_blocked_pool_row_f32(const cn_blocked_pool_f32_args *a, size_t
   }
 }
 
-/* A block of channels of one image each. */
-CN_INLINE size_t cn_blocked_pool_f32_tasks(const cn_blocked_pool_f32_args *a) { return a->window.images * a->window.groups; }
+CN_INLINE size_t cn_blocked_pool_f32_tasks(const cn_blocked_pool_f32_args *a) { return cn_blocked_window_tasks(&a->window); }
 
 CN_KERNEL void cn_blocked_pool_body_f32(const cn_blocked_pool_f32_args *a, size_t t0, size_t t1, size_t k, size_t stride) {
-  for (size_t t = t0; t < t1; t++) {
-    for (size_t y = 0; y < a->window.out[1]; y++) {
+  for (size_t i = t0; i < t1; i++) {
+    const cn_blocked_band d = cn_blocked_window_task(&a->window, i);
+    const size_t t = d.image * a->window.groups + d.block;
+    for (size_t y = d.y0; y < d.y1; y++) {
       if (a->flags & (CN_POOL_AVERAGE | CN_POOL_SUM)) cn_blocked_pool_row_f32(a, t, y, CN_WINDOW_SUM, k, stride);
       else cn_blocked_pool_row_f32(a, t, y, CN_WINDOW_MAX, k, stride);
     }

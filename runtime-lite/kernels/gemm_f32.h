@@ -17,21 +17,27 @@ typedef struct cn_gemm_f32_args {
   cn_epilogue_f32 ep; /* bias: CN_EP_ROW_BIAS [m] or CN_EP_COL_BIAS [n] */
 } cn_gemm_f32_args;
 
-/* Rows of a block: a multiple of MR, blocks as equal as that allows, none much over MC. */
-CN_INLINE size_t cn_gemm_f32_rows(const cn_gemm_f32_args *g) {
+/* Bands of rows that tasks are parted into, whole tiles each, so that what computes a band of this product has made that band of the
+ * product before: none of much over MC rows, and where there are tiles for it four, of four tiles or more. By sizes alone. */
+CN_INLINE size_t cn_gemm_f32_bands(const cn_gemm_f32_args *g) {
   const size_t blocks = cn_max(cn_ceil_div(g->m, CN_GEMM_F32_MC + CN_GEMM_F32_MC / 4), 1);
-  return cn_round_up(cn_max(cn_ceil_div(g->m, blocks), 1), CN_GEMM_F32_MR);
+  return cn_max(blocks, cn_min(cn_ceil_div(g->m, CN_GEMM_F32_MR) / 4, 4));
 }
 
-/* Panels of B in one task: about 2^18 products, so that handing it out costs little. By sizes alone. */
+/* The row that band i of `bands` starts with. */
+CN_INLINE size_t cn_gemm_f32_band(const cn_gemm_f32_args *g, size_t i, size_t bands) {
+  const size_t tiles = cn_max(cn_ceil_div(g->m, CN_GEMM_F32_MR), 1), t = tiles * i / bands;
+  return CN_VF32_LANES > 1 ? g->m / tiles * t + cn_min(t, g->m % tiles) : cn_min(t * CN_GEMM_F32_MR, g->m);
+}
+
+/* Panels of B in one task: about 2^18 products, so that handing it out costs little; of one row four at a time. By sizes alone. */
 CN_INLINE size_t cn_gemm_f32_panels(const cn_gemm_f32_args *g) {
-  size_t one = cn_max(cn_min(g->m, CN_GEMM_F32_MC) * CN_GEMM_F32_NR * g->k, 1);
-  return cn_round_up(cn_ceil_div((size_t)1 << 18, one), 4);
+  const size_t one = cn_max(cn_ceil_div(g->m, cn_gemm_f32_bands(g)) * CN_GEMM_F32_NR * g->k, 1), n = cn_ceil_div((size_t)1 << 18, one);
+  return g->m == 1 ? cn_round_up(n, 4) : n;
 }
 
 CN_INLINE size_t cn_gemm_f32_tasks(const cn_gemm_f32_args *g) {
-  size_t panels = cn_ceil_div(g->n, CN_GEMM_F32_NR);
-  return cn_ceil_div(g->m, cn_gemm_f32_rows(g)) * cn_ceil_div(panels, cn_gemm_f32_panels(g));
+  return cn_gemm_f32_bands(g) * cn_ceil_div(cn_ceil_div(g->n, CN_GEMM_F32_NR), cn_gemm_f32_panels(g));
 }
 
 /* mr rows from i, mr a literal, and one panel b of B whose first column is n0, depth k0 .. k0 + kc. */
@@ -131,28 +137,34 @@ CN_KERNEL void cn_gemv_f32(const cn_gemm_f32_args *g, size_t j) {
 CN_DRIVER void cn_gemm_part_f32(const cn_gemm_f32_args *g, size_t m0, size_t m1, size_t j0, size_t j1) {
   const size_t each = m1 - m0 > CN_GEMM_F32_MR ? j1 - j0 : 1;
   for (; g->m == 1 && j0 + 4 <= j1; j0 += 4) cn_gemv_f32(g, j0);
-  for (; j0 < j1; j0 += each) cn_gemm_block_f32(g, m0, m1, j0, j0 + each);
+  for (; m0 < m1 && j0 < j1; j0 += each) cn_gemm_block_f32(g, m0, m1, j0, j0 + each);
 }
 
-/* Tasks t0 .. t1 of cn_gemm_f32_tasks(g), in any order and on any threads: each writes its own part of C. */
+/* Tasks t0 .. t1 of cn_gemm_f32_tasks(g), in any order and on any threads: each writes its own part of C. Those of one band run as one,
+ * as do whole bands as far as a block of A goes. */
 CN_DRIVER void cn_gemm_f32(const cn_gemm_f32_args *g, size_t t0, size_t t1) {
-  const size_t panels = cn_ceil_div(g->n, CN_GEMM_F32_NR), each = cn_gemm_f32_panels(g);
-  const size_t across = cn_ceil_div(panels, each), rows = cn_gemm_f32_rows(g);
+  const size_t panels = cn_ceil_div(g->n, CN_GEMM_F32_NR), each = cn_gemm_f32_panels(g), across = cn_ceil_div(panels, each);
+  const size_t bands = cn_gemm_f32_bands(g);
   while (t0 < t1) {
-    const size_t row = t0 / across, stop = cn_min(t1, (row + 1) * across); /* tasks of one block of rows run as one */
-    const size_t m0 = row * rows, m1 = cn_min(g->m, m0 + rows);
-    cn_gemm_part_f32(g, m0, m1, (t0 - row * across) * each, cn_min(panels, (stop - row * across) * each));
+    const size_t band = t0 / across, m0 = cn_gemm_f32_band(g, band, bands);
+    size_t end = band + 1, stop = cn_min(t1, end * across);
+    for (; t0 == band * across && stop + across <= t1 && cn_gemm_f32_band(g, end + 1, bands) - m0 <= CN_GEMM_F32_MC + CN_GEMM_F32_MC / 4; end++)
+      stop += across;
+    cn_gemm_part_f32(g, m0, cn_gemm_f32_band(g, end, bands), (t0 - band * across) * each, cn_min(panels, (stop - (end - 1) * across) * each));
     t0 = stop;
   }
 }
 
-/* The whole product, with the panels of B in the order of `back`: a caller that multiplies by the same B again and again goes back
- * and forth, so that what it read last is still in a cache. No sum changes. */
-CN_DRIVER void cn_gemm_f32_turn(const cn_gemm_f32_args *g, int back) {
-  const size_t turns = cn_ceil_div(cn_ceil_div(g->n, CN_GEMM_F32_NR), 4), rows = cn_gemm_f32_rows(g);
-  for (size_t t = 0; t < turns; t++) {
-    const size_t j0 = 4 * (back ? turns - 1 - t : t), j1 = cn_min(j0 + 4, cn_ceil_div(g->n, CN_GEMM_F32_NR));
-    for (size_t m0 = 0; m0 < g->m; m0 += rows) cn_gemm_part_f32(g, m0, cn_min(g->m, m0 + rows), j0, j1);
+/* Four panels of B each: what cn_gemm_f32_turn takes at a time. */
+CN_INLINE size_t cn_gemm_f32_turns(const cn_gemm_f32_args *g) { return cn_ceil_div(cn_ceil_div(g->n, CN_GEMM_F32_NR), 4); }
+
+/* Turns t0 .. t1, in the order of `back`: a caller that multiplies by the same B again and again goes back and forth, so that what it
+ * read last is still in a cache. No sum changes. */
+CN_DRIVER void cn_gemm_f32_turn(const cn_gemm_f32_args *g, int back, size_t t0, size_t t1) {
+  const size_t bands = cn_gemm_f32_bands(g);
+  for (size_t t = t0; t < t1; t++) {
+    const size_t j0 = 4 * (back ? t0 + t1 - 1 - t : t), j1 = cn_min(j0 + 4, cn_ceil_div(g->n, CN_GEMM_F32_NR));
+    for (size_t i = 0; i < bands; i++) cn_gemm_part_f32(g, cn_gemm_f32_band(g, i, bands), cn_gemm_f32_band(g, i + 1, bands), j0, j1);
   }
 }
 

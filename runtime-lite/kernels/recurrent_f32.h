@@ -25,28 +25,49 @@ typedef struct cn_recurrent_f32_args {
   float clip;             /* of the gates, 0: none */
   cn_act_f32 *f, *g, *act; /* activations, in place; act: LSTM's third */
   const void *f_arg, *g_arg, *act_arg;
+  /* Who computes the parts of each product, `shares` of them, on other threads too: castnet_env.parallel_for; NULL: all is done here. */
+  int (*spread)(void *user, size_t n, void (*fn)(void *arg, size_t i), void *arg);
+  void *user;
+  size_t shares;
 } cn_recurrent_f32_args;
 
 /* Floats of scratch. */
 CN_INLINE size_t cn_recurrent_f32_scratch(const cn_recurrent_f32_args *a) { return a->batch * (a->gates + 1) * a->hidden; }
 
-/* out [batch][ldo] += h [batch][hidden] times packed r, n columns; back: from the last column on. */
-CN_INLINE void cn_recurrent_product_f32(const cn_recurrent_f32_args *a, const float *h, const float *r, size_t n, float *out, size_t ldo,
-                                        int back) {
+/* A product, and the order of its parts. */
+typedef struct cn_recurrent_turn_f32 {
   cn_gemm_f32_args g;
-  memset(&g, 0, sizeof g);
-  g.m = a->batch;
-  g.n = n;
-  g.k = a->hidden;
-  g.a = h;
-  g.a_rs = a->hidden;
-  g.a_ks = 1;
-  g.b = r;
-  g.c = out;
-  g.ldc = ldo;
-  g.ep.flags = CN_EP_RESIDUAL;
-  g.ep.residual = out;
-  cn_gemm_f32_turn(&g, back);
+  int back;
+  size_t shares;
+} cn_recurrent_turn_f32;
+
+static void cn_recurrent_share_f32(void *arg, size_t i) {
+  const cn_recurrent_turn_f32 *p = arg;
+  const size_t turns = cn_gemm_f32_turns(&p->g);
+  cn_gemm_f32_turn(&p->g, p->back, turns * i / p->shares, turns * (i + 1) / p->shares);
+}
+
+/* out [batch][ldo] += h [batch][hidden] times packed r, n columns; back: from the last column on. Nonzero: nobody does the parts. */
+CN_INLINE int cn_recurrent_product_f32(const cn_recurrent_f32_args *a, const float *h, const float *r, size_t n, float *out, size_t ldo,
+                                       int back) {
+  cn_recurrent_turn_f32 p;
+  memset(&p, 0, sizeof p);
+  p.g.m = a->batch;
+  p.g.n = n;
+  p.g.k = a->hidden;
+  p.g.a = h;
+  p.g.a_rs = a->hidden;
+  p.g.a_ks = 1;
+  p.g.b = r;
+  p.g.c = out;
+  p.g.ldc = ldo;
+  p.g.ep.flags = CN_EP_RESIDUAL;
+  p.g.ep.residual = out;
+  p.back = back;
+  p.shares = a->shares;
+  if (a->spread) return a->spread(a->user, a->shares, cn_recurrent_share_f32, &p);
+  cn_gemm_f32_turn(&p.g, back, 0, cn_gemm_f32_turns(&p.g));
+  return 0;
 }
 
 CN_INLINE void cn_recurrent_clip_f32(const cn_recurrent_f32_args *a, float *v, size_t n) {
@@ -87,14 +108,14 @@ CN_INLINE void cn_gru_cell_f32(const cn_recurrent_f32_args *a, float *v, float *
 }
 
 /* All batch entries of one GRU step, gates v [batch][3 * hidden], gate h without its recurrent part; reset: [batch][hidden]. */
-CN_INLINE void cn_gru_gates_f32(const cn_recurrent_f32_args *a, float *v, float *reset, int back) {
+CN_INLINE int cn_gru_gates_f32(const cn_recurrent_f32_args *a, float *v, float *reset, int back) {
   const size_t n = a->hidden, ld = 3 * n;
   const float *r_h = a->r + cn_round_up(2 * n, CN_GEMM_F32_NR) * n;
   if (a->linear_before_reset) {
     for (size_t b = 0; b < a->batch; b++) {
       for (size_t i = 0; i < n; i++) reset[b * n + i] = a->r_bias ? a->r_bias[i] : 0.0f;
     }
-    cn_recurrent_product_f32(a, a->h, r_h, n, reset, n, back);
+    if (cn_recurrent_product_f32(a, a->h, r_h, n, reset, n, back)) return 1;
   }
   for (size_t b = 0; b < a->batch; b++) {
     float *zr = v + b * ld, *r = zr + n, *t = reset + b * n;
@@ -103,19 +124,19 @@ CN_INLINE void cn_gru_gates_f32(const cn_recurrent_f32_args *a, float *v, float 
     for (size_t i = 0; i < n; i++) t[i] = r[i] * (a->linear_before_reset ? t[i] : a->h[b * n + i]);
     for (size_t i = 0; a->linear_before_reset && i < n; i++) zr[2 * n + i] += t[i];
   }
-  if (!a->linear_before_reset) cn_recurrent_product_f32(a, reset, r_h, n, v + 2 * n, ld, back);
+  return a->linear_before_reset ? 0 : cn_recurrent_product_f32(a, reset, r_h, n, v + 2 * n, ld, back);
 }
 
-/* scratch: cn_recurrent_f32_scratch floats. */
-CN_DRIVER void cn_recurrent_f32(const cn_recurrent_f32_args *a, float *scratch) {
+/* scratch: cn_recurrent_f32_scratch floats. Nonzero: a->spread failed. */
+CN_DRIVER int cn_recurrent_f32(const cn_recurrent_f32_args *a, float *scratch) {
   const size_t n = a->hidden, ld = a->gates * n;
   float *v = scratch, *reset = scratch + a->batch * ld;
   for (size_t s = 0; s < a->steps; s++) {
     const size_t t = a->reverse ? a->steps - 1 - s : s;
     const int back = s % 2;
     for (size_t b = 0; b < a->batch; b++) memcpy(v + b * ld, a->x + t * a->x_step + b * a->x_batch, ld * sizeof *v);
-    cn_recurrent_product_f32(a, a->h, a->r, a->gates == 3 ? 2 * n : ld, v, ld, back);
-    if (a->gates == 3) cn_gru_gates_f32(a, v, reset, back);
+    if (cn_recurrent_product_f32(a, a->h, a->r, a->gates == 3 ? 2 * n : ld, v, ld, back)) return 1;
+    if (a->gates == 3 && cn_gru_gates_f32(a, v, reset, back)) return 1;
     for (size_t b = 0; b < a->batch; b++) {
       const int active = !a->lengths || (int64_t)t < (int64_t)a->lengths[b];
       float *h = a->h + b * n, *y = a->y ? a->y + t * a->y_step + b * a->y_batch : 0;
@@ -130,6 +151,7 @@ CN_DRIVER void cn_recurrent_f32(const cn_recurrent_f32_args *a, float *scratch) 
       if (y && !active) memset(y, 0, n * sizeof *y);
     }
   }
+  return 0;
 }
 
 #endif

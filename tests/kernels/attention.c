@@ -59,7 +59,9 @@ void test_cn_attention_f32(Case *c) {
   a.out = guarded(c, a.queries ? (a.queries - 1) * a.ldo + a.width : 0);
   float *scratch = guarded(c, cn_attention_f32_scratch(a.keys, a.depth, a.width, nr));
   double *score = calloc(a.keys + 1, sizeof *score);
-  c->set->attention_f32(&a, scratch);
+  const size_t tasks = c->set->attention_f32_tasks(&a), cut = pick(c, (uint32_t)tasks + 1);
+  c->set->attention_f32(&a, scratch, cut, tasks);
+  c->set->attention_f32(&a, scratch, 0, cut);
   for (size_t i = 0; i < a.queries; i++) compare_query(c, &a, &s, i, score);
   free(score);
 }

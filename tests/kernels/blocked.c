@@ -189,7 +189,8 @@ static void test_depthwise(Case *c, ConvRunner *run, cn_window window) {
   cn_conv_f32_args a = {.window = window};
   a.window.groups = 1 + pick(c, (uint32_t)(2 * c->set->lanes + 2));
   a.weights = conv_operands(c, &a);
-  conv_both_ways(c, run, &a, a.weights, 0, a.window.images * cn_ceil_div(a.window.groups, c->set->lanes));
+  window.groups = cn_ceil_div(a.window.groups, c->set->lanes);
+  conv_both_ways(c, run, &a, a.weights, 0, cn_blocked_window_tasks(&window));
 }
 
 void test_cn_blocked_depthwise_f32(Case *c) { test_depthwise(c, run_blocked_depthwise_f32, pick_image(c)); }
@@ -215,7 +216,7 @@ static void test_pool(Case *c, BlockedPoolRun *run, cn_window w) {
   cn_blocked_pool_f32_args b = {.window = w, .flags = a.flags, .in = as_blocked(c, in, w.images, channels, cn_volume(w.in))};
   b.window.groups = cn_ceil_div(channels, lanes);
   b.out = guarded(c, w.images * b.window.groups * lanes * pixels);
-  const size_t tasks = w.images * b.window.groups, cut = pick(c, (uint32_t)tasks + 1);
+  const size_t tasks = cn_blocked_window_tasks(&b.window), cut = pick(c, (uint32_t)tasks + 1);
   run(&b, cut, tasks);
   run(&b, 0, cut);
   float *out = guarded(c, w.images * channels * pixels);

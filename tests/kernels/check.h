@@ -69,7 +69,8 @@ typedef struct KernelSet {
   void (*softmax_f32)(const cn_softmax_f32_args *s, size_t t0, size_t t1);
   size_t (*norm_f32_tasks)(const cn_norm_f32_args *a);
   void (*norm_f32)(const cn_norm_f32_args *a, size_t t0, size_t t1);
-  void (*attention_f32)(const cn_attention_f32_args *a, float *scratch);
+  void (*attention_f32)(const cn_attention_f32_args *a, float *scratch, size_t t0, size_t t1);
+  size_t (*attention_f32_tasks)(const cn_attention_f32_args *a);
   size_t (*layer_selftest)(void);     /* number of wrong lanes */
   float (*peak_f32)(size_t rounds);   /* runtime-lite/peak_f32.h */
 } KernelSet;

@@ -199,6 +199,7 @@ static size_t layer_selftest(void) {
   return bad;
 }
 
+static size_t attention_f32_tasks(const cn_attention_f32_args *a) { return cn_attention_f32_tasks(a); }
 static size_t gemm_f32_tasks(const cn_gemm_f32_args *g) { return cn_gemm_f32_tasks(g); }
 static size_t conv_f32_tasks(const cn_conv_f32_args *a) { return cn_conv_f32_tasks(a); }
 static size_t conv_f32_scratch(const cn_window *w) { return cn_conv_f32_scratch(w); }
@@ -287,6 +288,7 @@ const KernelSet SET = {
     .norm_f32_tasks = norm_f32_tasks,
     .norm_f32 = cn_norm_f32,
     .attention_f32 = cn_attention_f32,
+    .attention_f32_tasks = attention_f32_tasks,
     .layer_selftest = layer_selftest,
     .peak_f32 = cn_peak_f32,
 };
