@@ -47,11 +47,58 @@ typedef struct cn_conv_f32_block {
   size_t index, m, depth, pixels;
 } cn_conv_f32_block;
 
+/* Pixels of a panel that is computed with vectors of channels instead. */
+#define CN_CONV_F32_NARROW 4
+
+/* tile[n * MR][NR] = the weights of n tiles, a literal, `next` apart, times the first CN_CONV_F32_NARROW pixels of a panel. Sums are those of a wide tile. */
+CN_KERNEL void cn_conv_narrow_tile_f32(const float *a, size_t next, const float *panel, size_t step, size_t kc, size_t n, float *tile) {
+  const size_t nv = (CN_GEMM_F32_MR + CN_VF32_LANES - 1) / CN_VF32_LANES, wide = CN_CONV_F32_NARROW;
+  cn_vf32 acc[2 * 2 * CN_CONV_F32_NARROW];
+  CN_UNROLL(16)
+  for (size_t i = 0; i < n * nv * wide; i++) acc[i] = cn_vf32_zero();
+  for (size_t p = 0; p < kc; p++, a += CN_GEMM_F32_MR, panel += step) {
+    CN_UNROLL(4)
+    for (size_t i = 0; i < n * nv; i++) {
+      const cn_vf32 w = cn_vf32_load_n(a + i / nv * next + i % nv * CN_VF32_LANES, CN_GEMM_F32_MR - i % nv * CN_VF32_LANES);
+      CN_UNROLL(4)
+      for (size_t x = 0; x < wide; x++) acc[i * wide + x] = cn_vf32_fma(cn_vf32_set1(panel[x]), w, acc[i * wide + x]);
+    }
+  }
+  CN_UNROLL(16)
+  for (size_t i = 0; i < n * nv * wide; i++) {
+    CN_ALIGN(CN_VF32_LANES * 4) float lanes[CN_VF32_LANES];
+    const size_t first = i / wide % nv * CN_VF32_LANES;
+    float *to = tile + (i / wide / nv * CN_GEMM_F32_MR + first) * CN_GEMM_F32_NR + i % wide;
+    cn_vf32_store(lanes, acc[i]);
+    for (size_t l = 0; l < cn_min(CN_VF32_LANES, CN_GEMM_F32_MR - first); l++) to[l * CN_GEMM_F32_NR] = lanes[l];
+  }
+}
+
+/* As cn_conv_panel_f32, for n <= CN_CONV_F32_NARROW pixels: a vector of pixels would be mostly empty. */
+CN_DRIVER void cn_conv_narrow_f32(const cn_conv_f32_block *t, size_t m0, size_t m1, size_t p, size_t n, const float *panel, size_t step,
+                                  size_t k0, size_t kc, unsigned part) {
+  const cn_epilogue_f32 *ep = &t->args->ep;
+  for (size_t i = m0; i < m1; i += 2 * CN_GEMM_F32_MR) {
+    const size_t m = cn_min(2 * CN_GEMM_F32_MR, m1 - i);
+    const float *a = t->weights + i * t->depth + k0 * CN_GEMM_F32_MR;
+    float *out = t->out + i * t->pixels + p;
+    CN_ALIGN(CN_VF32_LANES * 4) float tile[2 * CN_GEMM_F32_MR * CN_GEMM_F32_NR];
+    if (m > CN_GEMM_F32_MR) cn_conv_narrow_tile_f32(a, t->depth * CN_GEMM_F32_MR, panel, step, kc, 2, tile);
+    else cn_conv_narrow_tile_f32(a, 0, panel, step, kc, 1, tile);
+    cn_edge_finish_f32(tile, CN_GEMM_F32_NR, out, t->pixels, m, n, part, ep, ep->flags & CN_EP_ROW_BIAS ? t->bias + i : 0,
+                       ep->flags & CN_EP_RESIDUAL ? ep->residual + (out - t->args->out) : 0);
+  }
+}
+
 /* Output channels m0 .. m1 times n <= NR pixels from p; panel: kc rows of NR, step apart. Each tile asks
  * for the next one's weights. */
 CN_KERNEL void cn_conv_panel_f32(const cn_conv_f32_block *t, size_t m0, size_t m1, size_t p, size_t n, const float *panel,
                                  size_t step, size_t k0, size_t kc, unsigned part) {
   const cn_epilogue_f32 *ep = &t->args->ep;
+  if (CN_VF32_LANES > 1 && n <= CN_CONV_F32_NARROW) {
+    cn_conv_narrow_f32(t, m0, m1, p, n, panel, step, k0, kc, part);
+    return;
+  }
   for (size_t i = m0; i < m1; i += CN_GEMM_F32_MR) {
     const size_t m = cn_min(CN_GEMM_F32_MR, m1 - i);
     const float *a = t->weights + i * t->depth + k0 * CN_GEMM_F32_MR;
