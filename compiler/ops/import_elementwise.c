@@ -171,7 +171,16 @@ bool import_mod(OpContext *c) {
   return give(c, build_fn2(&c->b, fmod ? SC_fmod : SC_mod, c->in[0], c->in[1]));
 }
 
-/* Computed in the wider of the two types when they differ. */
+/* Whether v is the one number 2. */
+static bool is_two(Builder *b, Value *v) {
+  const double *real;
+  const int64_t *whole;
+  size_t n;
+  if (build_const_floats(b, v, &real, &n)) return n == 1 && real[0] == 2;
+  return build_const_ints(b, v, &whole, &n) && n == 1 && whole[0] == 2;
+}
+
+/* Computed in the wider of the two types when they differ. A square is a product, rounded correctly. */
 bool import_pow(OpContext *c) {
   Value *y;
   if (!legacy_broadcast(c, &y)) return false;
@@ -180,6 +189,7 @@ bool import_pow(OpContext *c) {
     bool fx = dtype_is_float(tx), fy = dtype_is_float(ty);
     t = fx && fy ? (dtype_rows[tx].bits >= dtype_rows[ty].bits ? tx : ty) : fx ? tx : fy ? (ty == DT_f64 || dtype_rows[tx].bits > 16 ? DT_f64 : ty) : DT_s64;
   }
+  if (t == tx && dtype_is_float(t) && y->type.rank <= c->in[0]->type.rank && is_two(&c->b, y)) return give(c, build_fn2(&c->b, SC_mul, c->in[0], c->in[0]));
   Value *p = build_fn2(&c->b, SC_pow, build_cast(&c->b, c->in[0], t, true), build_cast(&c->b, y, t, true));
   return give(c, build_cast(&c->b, p, tx, true));
 }
