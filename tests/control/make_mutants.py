@@ -114,13 +114,19 @@ def other_inputs(m):
     return feeds
 
 
+def every_node(model):
+    """Those of bodies and functions, too."""
+    graphs = [model.graph, *(helper.make_graph(f.node, f.name, [], []) for f in model.functions)]
+    return [n for graph in graphs for part, _ in mutations.walk(graph) for n in part.node]
+
+
 def judged(model, values):
     results, why = oracles.attempt(lambda m, v: oracles.runtime(m, v, PATIENCE), model, values)
     if results is not None:
         return results, "ONNX Runtime"
     if not any(text in why for text in FOREIGN):
         raise Unfit(why)
-    if any(n.op_type == "Loop" and len(n.output) > len(n.input) - 2 for graph, _ in mutations.walk(model.graph) for n in graph.node):
+    if any(n.op_type == "Loop" and len(n.output) > len(n.input) - 2 for n in every_node(model)):
         raise Unfit("onnx's reference stacks numbers with an axis too many")
     results, again = oracles.attempt(reference, model, values)
     if results is None:

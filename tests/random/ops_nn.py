@@ -59,6 +59,7 @@ def window(g, x, transposed=False):
         sizes = [(n + a + b - d * (k - 1) - 1) // s + 1 for n, s, k, d, a, b in zip(spatial, stride, kernel, dilation, low, high)]
     if min(sizes) < 1:
         raise Unfit
+    sizes = [g.cut(n, size) for n, size in zip(spatial, sizes)]
     return {"kernel_shape": kernel, "strides": stride, "dilations": dilation, "pads": low + high}, sizes
 
 
