@@ -20,6 +20,16 @@ CN_INLINE float cn_sigmoid_f32(float x) {
   return cn_pick_f32(x < 0.0f, y, 1.0f - y);
 }
 
+/* x / (1 + e^-x) = x s / (s + e^r) with s = 2^-k, which is scaled last, in two steps: 2^-k may be subnormal. From 20 on the divisor is s. */
+CN_INLINE float cn_silu_f32(float x) {
+  const float z = cn_max_f32(x, -110.0f);
+  float k, low;
+  const float high = cn_exp_reduce_f32(-cn_min_f32(z, 20.0f), &k, &low);
+  const float r = high - low, q = high + (r * r * cn_exp_poly_f32(r) - low);
+  const float most = cn_min_f32(k, 126.0f), s = cn_pow2_f32(-most), v = 1.0f + s;
+  return z / (v + (q + ((1.0f - v) + s))) * s * cn_pow2_f32(most - k);
+}
+
 /* log(1 + e^x) = max(x, 0) + log(1 + t) with t = e^-|x| = 2^k (e + el). log(1 + t) is that of 1 + f, or for small |x| of 2 (1 + f), |f| < 0.42:
  * f is t or (t - 1) / 2, a tiny c adds c / (1 + f), and what sums lose is added last. Where k is below -100, log(1 + t) is t, made with k = -100
  * and scaled at the end, so that it rounds once where it is subnormal. */
@@ -140,6 +150,11 @@ CN_INLINE float cn_gelu_f32(float x) {
 static inline double cn_sigmoid_f64(double x) {
   const double e = cn_exp_f64(-cn_abs_f64(x));
   return cn_pick_f64(x < 0.0, e, 1.0) / (1.0 + e);
+}
+
+static inline double cn_silu_f64(double x) {
+  const double z = cn_max_f64(x, -800.0);
+  return z * cn_sigmoid_f64(z);
 }
 
 /* log(1 + e^x) */

@@ -5,7 +5,7 @@
 #include "backend/language.h"
 #include "lower/share.h"
 
-enum { LANES = 16, STRIP = 64, BLOCK = 2048 };
+enum { LANES = 16, STRIP = 64, BLOCK = 2048, TURNED = 64 };
 
 static const char *index_type(const NestPrinter *p) { return p->wide ? "int64_t" : "int32_t"; }
 
@@ -90,20 +90,48 @@ static void print_map_lanes(NestPrinter *p) {
   for (uint32_t j = 0; j < last; j++) nest_close_loop(p, indent -= 2);
 }
 
+/* The axis along which a load's neighbours lie, where that is not the last one and both are long: a transposition. Else the number
+ * of axes. */
+static uint32_t turned_axis(const NestPrinter *p) {
+  const Nest *n = p->n;
+  const uint32_t last = n->n_axes - 1;
+  int64_t extent, stride;
+  if (n->n_axes < 2 || n->store.n_indirect || !dim_is_const(n->extent[last], &extent) || extent <= TURNED) return n->n_axes;
+  for (uint32_t k = 0; k < n->n_loads; k++)
+    if (n->loads[k].n_indirect) return n->n_axes;
+  for (uint32_t k = 0; k < n->n_loads; k++) {
+    if (!dim_is_const(n->loads[k].stride[last], &stride) || stride < 8) continue;
+    for (uint32_t j = 0; j < last; j++)
+      if (dim_is(n->loads[k].stride[j], 1) && dim_is_const(n->extent[j], &extent) && extent >= 4) return j;
+  }
+  return n->n_axes;
+}
+
+/* TURNED places of the last axis at a time from here on, so that lines of the cache that several turns of an outer loop read stay in it. */
+static void open_turned(NestPrinter *p, unsigned indent) {
+  const uint32_t last = p->n->n_axes - 1;
+  const Str size = axis_end(p, last);
+  sb_printf(p->b, "%*sfor (%s from = %s; from < %s; from += %d) {\n", (int)indent, "", index_type(p), axis_begin(p, last), size.ptr, TURNED);
+  sb_printf(p->b, "%*sconst %s to = %s - from < %d ? %s : from + %d;\n", (int)indent + 2, "", index_type(p), size.ptr, TURNED, size.ptr, TURNED);
+}
+
 static void print_map(NestPrinter *p) {
-  if (wants_lanes(p)) {
+  const uint32_t n = p->n->n_axes, turned = turned_axis(p);
+  if (turned == n && wants_lanes(p)) {
     print_map_lanes(p);
     return;
   }
   ExprPrinter e = nest_map_printer(p);
   unsigned indent = 2;
   expr_print_depth(&e, p->b, 0, indent);
-  for (uint32_t j = 0; j < p->n->n_axes; j++, indent += 2) {
-    nest_open_loop(p, j, indent);
+  for (uint32_t j = 0; j < n; j++, indent += 2) {
+    if (j == turned) open_turned(p, indent), indent += 2;
+    if (turned < n && j + 1 == n) sb_printf(p->b, "%*sfor (%s i%u = from; i%u < to; i%u++) {\n", (int)indent, "", index_type(p), j, j, j);
+    else nest_open_loop(p, j, indent);
     expr_print_depth(&e, p->b, j + 1, indent + 2);
   }
   nest_store(p, &e, expr_print_result(&e), indent);
-  for (uint32_t j = 0; j < p->n->n_axes; j++) nest_close_loop(p, indent -= 2);
+  for (uint32_t j = 0; j < n + (turned < n); j++) nest_close_loop(p, indent -= 2);
   p->may_fail |= e.may_fail;
 }
 

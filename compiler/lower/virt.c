@@ -158,7 +158,7 @@ static unsigned fn_cost(ScalarFn fn) {
     case SC_div: case SC_mod: case SC_sqrt: case SC_rsqrt: case SC_reciprocal: return 4;
     case SC_exp: case SC_expm1: case SC_log: case SC_log1p: case SC_sin: case SC_cos: case SC_tan: case SC_asin: case SC_acos:
     case SC_atan: case SC_sinh: case SC_cosh: case SC_tanh: case SC_asinh: case SC_acosh: case SC_atanh: case SC_erf: case SC_erfc:
-    case SC_gelu: case SC_gelu_tanh: case SC_sigmoid: case SC_softplus: case SC_softsign: case SC_mish: case SC_pow: case SC_fmod:
+    case SC_gelu: case SC_gelu_tanh: case SC_sigmoid: case SC_silu: case SC_softplus: case SC_softsign: case SC_mish: case SC_pow: case SC_fmod:
     case SC_atan2: return 16;
     default: return 1;
   }

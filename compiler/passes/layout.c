@@ -1,16 +1,19 @@
 /* Blocked channels: a convolution whose sizes are known computes [N][C / block][H][W][block], so that a vector holds one place of
- * neighbouring channels whatever the image's size, of one row too (convolutions of one spatial dimension); pooling, element-wise work and concatenations behind it stay in that form. Each
+ * neighbouring channels whatever the image's size, of one row too (convolutions of one spatial dimension); pooling, element-wise work, resizing and
+ * concatenations behind it stay in that form. Each
  * such node's plain result is a view of the blocked one, made beside it; where all readers take the blocked one it is dead. */
 #include "passes/passes.h"
 
 #include "ir/build_priv.h"
 
-enum { PLAIN_CHANNELS = 4, MIN_PIXELS = 1, WORK = 512, SIDE = 1 << 20, AREA = 1 << 24 };
+enum { PLAIN_CHANNELS = 4, MIN_PIXELS = 1, WORK = 512, CHAIN = 128, SIDE = 1 << 20, AREA = 1 << 24 };
 
 typedef struct Layout {
   Arena *arena; /* of the pass */
   int64_t block;
+  int64_t *ahead; /* by value id before the pass: products of the chain of convolutions, one image's, that reads it */
   VEC(Value *) of; /* by id of the plain view: [N][blocks][H][W][block], what lies behind the channels is anything; NULL: none */
+  VEC(Value *) copies; /* by id of a plain value: the same, copied, for convolutions alone; NULL: none */
 } Layout;
 
 static int64_t size_of(const Value *v, uint32_t axis) {
@@ -52,13 +55,28 @@ static const Dim *const *two_pads(Builder *b, uint32_t n, const Dim *const *v) {
   return two;
 }
 
+/* The like with more axes behind the channels, as resizing makes them. */
+static bool is_grid(const Value *v) {
+  int64_t area = 1;
+  if (v->type.kind != TYPE_TENSOR || v->type.dtype != DT_f32 || v->type.rank < 4 || v->type.rank >= MAX_RANK || size_of(v, 1) < 1 || size_of(v, 1) > SIDE) return false;
+  for (uint32_t a = 2; a < v->type.rank; a++) {
+    if (size_of(v, a) < 1 || size_of(v, a) > SIDE) return false;
+    area *= size_of(v, a);
+    if (area >= AREA) return false;
+  }
+  return true;
+}
+
 static Value *blocked_of(const Layout *l, const Value *v) { return v && v->id < l->of.n ? l->of.data[v->id] : NULL; }
 
 static int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
 /* ---- from and to plain values ---- */
-/* An image as blocks: a copy that moves elements, for edges. One view, so that what makes the image may write the copy. */
-static Value *to_blocks(Builder *b, const Layout *l, Value *v) {
+/* An image as blocks: a copy that moves elements, for edges; once. One view, so that what makes the image may write the copy. */
+static Value *to_blocks(Builder *b, Layout *l, Value *plain) {
+  Value *v = plain->id < l->copies.n ? l->copies.data[plain->id] : NULL;
+  if (v) return v;
+  v = plain;
   const int64_t channels = size_of(v, 1), room = round_up(channels, l->block);
   const Dim *zero = b->ir->dims->zero, *block = bd_const(b, l->block), *of_channel[5] = {zero, block, zero, zero, b->ir->dims->one};
   const Dim *dims[5] = {v->type.dims[0], bd_const(b, room / l->block), height_of(b, v), width_of(v), block};
@@ -66,18 +84,21 @@ static Value *to_blocks(Builder *b, const Layout *l, Value *v) {
   if (room != channels) v = build_pad(b, v, PAD_CONSTANT, lo, hi, NULL);
   Affine index[4] = {build_affine_coord(b, 5, 0), {zero, arena_dup(b->ir->arena, of_channel, sizeof of_channel)}};
   for (uint32_t a = 2; v && a < v->type.rank; a++) index[a] = build_affine_coord(b, 5, a + 4 - v->type.rank);
-  return build_view(b, v, 5, dims, index);
+  while (l->copies.n <= plain->id) vec_push(l->arena, l->copies, NULL);
+  return l->copies.data[plain->id] = build_view(b, v, 5, dims, index);
 }
 
 /* The node's result, plain: a view of the blocked value x, known as that from now on. */
 static bool give(Builder *b, Layout *l, const Node *n, Value *x, Value **ret) {
-  static const uint32_t perm[] = {0, 1, 4, 2, 3};
-  const Dim *const *d = x->type.dims, *zero = b->ir->dims->zero;
-  const uint32_t rank = n->out[0]->type.rank;
-  const Dim *dims[4] = {d[0], dim_mulc(b->ir->dims, d[1], l->block), rank == 4 ? height_of(b, n->out[0]) : width_of(n->out[0]), width_of(n->out[0])};
-  if (!x->name.len) x->name = n->out[0]->name;
+  const Value *y = n->out[0];
+  const uint32_t last = x->type.rank - 1, rank = y->type.rank;
+  uint32_t perm[MAX_RANK] = {0, 1, last};
+  const Dim *dims[MAX_RANK] = {x->type.dims[0], dim_mulc(b->ir->dims, x->type.dims[1], l->block)};
+  for (uint32_t a = 2; a < last; a++) perm[a + 1] = a;
+  for (uint32_t a = 2; a < rank; a++) dims[a] = y->type.dims[a];
+  if (!x->name.len) x->name = y->name;
   Value *all = build_reshape(b, build_transpose(b, x, perm), rank, dims);
-  Value *plain = build_slice(b, all, 1, zero, n->out[0]->type.dims[1], b->ir->dims->one);
+  Value *plain = build_slice(b, all, 1, b->ir->dims->zero, y->type.dims[1], b->ir->dims->one);
   while (l->of.n <= plain->id) vec_push(l->arena, l->of, NULL);
   l->of.data[plain->id] = x;
   ret[0] = plain;
@@ -116,17 +137,55 @@ static bool has_small_copy(const ConvAttr *a, const Value *w, const Value *y) {
   return area < AREA;
 }
 
-/* Whether a convolution whose input is plain pays for the copy into blocks: products for each element of both sides, as many as the
- * plain kernel makes, whose tiles are two vectors of pixels wide, however few there are. */
-static bool worth_a_copy(const Layout *l, const Value *w, const Value *y) {
-  const int64_t m = size_of(w, 0), c = size_of(w, 1), taps = area_of(w), area = area_of(y);
-  return m * c * taps / (m + c) * (round_up(area, 2 * l->block) / area) >= WORK;
+/* ---- what a copy into blocks pays for ---- */
+static int64_t products(const Node *n) {
+  int64_t all = area_of(n->out[0]);
+  for (uint32_t i = 0; i < n->in[1]->type.rank; i++)
+    if (!i64_mul(all, size_of(n->in[1], i), &all)) return INT64_MAX / 2;
+  return all < INT64_MAX / 2 ? all : INT64_MAX / 2;
 }
 
+/* Operands whose blocks n would read, once they were blocked. */
+static uint32_t n_chained(const Node *n) {
+  switch (n->op) {
+    case OP_CONV: return plain_window(n->attr, n->in[0], n->in[1], n->out[0]) ? 1 : 0;
+    case OP_POOL: case OP_LRN: return is_image(n->out[0]) ? 1 : 0;
+    case OP_RESHAPE: return is_image(n->in[0]) && is_image(n->out[0]) ? 1 : 0;
+    case OP_GATHER: case OP_REDUCE: case OP_VIEW: return is_grid(n->in[0]) && is_grid(n->out[0]) ? 1 : 0;
+    case OP_POINTWISE: return is_image(n->out[0]) || is_grid(n->out[0]) ? n->n_in : 0;
+    case OP_CONCAT: return is_image(n->out[0]) ? n->n_in : 0;
+    default: return 0;
+  }
+}
+
+static void look_ahead(const Graph *g, int64_t *ahead) {
+  for (size_t i = g->nodes.n; i-- > 0;) {
+    const Node *n = g->nodes.data[i];
+    for (uint32_t k = 0, chained = n->dead ? 0 : n_chained(n); k < chained; k++) {
+      const int64_t own = n->op == OP_CONV ? products(n) : 0, all = own + ahead[n->out[0]->id];
+      int64_t *at = &ahead[n->in[k]->id];
+      if (all > *at) *at = all < INT64_MAX / 2 ? all : INT64_MAX / 2;
+    }
+  }
+}
+
+/* Whether a convolution whose input is plain pays for the copy into blocks: by its own products for each element of both
+ * sides, as many as the plain kernel makes, whose tiles are two vectors of pixels wide, however few there are; or by those of what
+ * follows, which stays in blocks. */
+static bool worth_a_copy(const Layout *l, const Node *n) {
+  const Value *x = n->in[0], *w = n->in[1];
+  const int64_t m = size_of(w, 0), c = size_of(w, 1), taps = area_of(w), area = area_of(n->out[0]);
+  if (m * c * taps / (m + c) * (round_up(area, 2 * l->block) / area) >= WORK) return true;
+  return (products(n) + l->ahead[n->out[0]->id]) / (c * area_of(x)) >= CHAIN;
+}
+
+/* [N][blocks][H][W][block], or with more axes behind the blocks. */
 static Type blocked_type(Builder *b, const Layout *l, const Value *y) {
-  const Dim *const *d = y->type.dims;
-  const Dim *dims[5] = {d[0], bd_const(b, round_up(size_of(y, 1), l->block) / l->block), height_of(b, y), width_of(y), bd_const(b, l->block)};
-  return type_tensor(b->ir, DT_f32, 5, dims);
+  const uint32_t rank = y->type.rank < 4 ? 4 : y->type.rank;
+  const Dim *dims[MAX_RANK] = {y->type.dims[0], bd_const(b, round_up(size_of(y, 1), l->block) / l->block), height_of(b, y), width_of(y)};
+  if (rank > 4) memcpy(dims + 2, y->type.dims + 2, (rank - 2) * sizeof *dims);
+  dims[rank] = bd_const(b, l->block);
+  return type_tensor(b->ir, DT_f32, rank + 1, dims);
 }
 
 static bool give_conv(Builder *b, const Node *n, Layout *l, Value **in, Value **ret) {
@@ -149,7 +208,9 @@ static Value *with_rows_of(Builder *b, Value *x, const Value *image) {
 static bool layout_depthwise(Builder *b, const Node *n, Layout *l, Value **ret) {
   Value *x = blocked_of(l, n->in[0]), *w = n->in[1], *bias = n->n_in > 2 ? n->in[2] : NULL;
   const int64_t channels = size_of(n->in[0], 1);
-  if (!x || size_of(w, 1) != 1 || size_of(w, 0) != channels) return false;
+  if (size_of(w, 1) != 1 || size_of(w, 0) != channels) return false;
+  if (!x && 2 * size_of(n->out[0], n->out[0]->type.rank - 1) <= l->block && 2 * channels >= l->block) x = to_blocks(b, l, n->in[0]); /* short rows leave plain vectors empty */
+  if (!x) return false;
   const Dim *all = bd_const(b, round_up(channels, l->block)), *dims[4] = {all, w->type.dims[1], height_of(b, w), width_of(w)};
   Value *in[3] = {with_rows_of(b, x, n->in[0]), fill_up(b, l, w, channels, area_of(w), 4, dims), NULL};
   if (bias) in[2] = fill_up(b, l, bias, channels, 1, 1, &all);
@@ -170,7 +231,7 @@ static bool layout_conv(Builder *b, const Node *n, Layout *l, Value **ret) {
   if (a->group != 1) return layout_depthwise(b, n, l, ret);
   if (2 * size_of(w, 0) < l->block) return false;
   const bool narrow = !known && size_of(w, 1) <= PLAIN_CHANNELS && has_small_copy(a, w, n->out[0]);
-  if (!known && !narrow && !worth_a_copy(l, w, n->out[0])) return false;
+  if (!known && !narrow && !worth_a_copy(l, n)) return false;
   Value *in[3] = {known ? with_rows_of(b, known, x) : narrow ? of_rank_4(b, x) : to_blocks(b, l, x), of_rank_4(b, w), bias};
   return give_conv(b, n, l, in, ret);
 }
@@ -199,13 +260,19 @@ static bool layout_pool(Builder *b, const Node *n, Layout *l, Value **ret) {
   return give_pool(b, n, l, with_rows_of(b, x, n->in[0]), attr, ret);
 }
 
-/* A sum or maximum over the whole image. */
+/* Over places, where a convolution follows; a sum or maximum over the whole image always. */
 static bool layout_reduce(Builder *b, const Node *n, Layout *l, Value **ret) {
   static const int64_t ones[] = {1, 1};
   Value *x = blocked_of(l, n->in[0]);
   const ReduceAttr *a = n->attr;
   const Value *image = n->in[0];
-  if (!x || (a->kind != REDUCE_SUM && a->kind != REDUCE_MAX) || a->axes != (image->type.rank == 4 ? 0xcu : 0x4u) || a->acc != DT_f32 || !is_image(n->out[0])) return false;
+  if (!x || a->acc != DT_f32 || a->kind > REDUCE_MIN || (a->axes & 3)) return false;
+  if ((a->kind != REDUCE_SUM && a->kind != REDUCE_MAX) || a->axes != (image->type.rank == 4 ? 0xcu : 0x4u) || !is_image(n->out[0])) {
+    if (!is_grid(image) || !is_grid(n->out[0]) || !l->ahead[n->out[0]->id]) return false;
+    Type t = blocked_type(b, l, n->out[0]);
+    if (image->type.rank == 4) x = with_rows_of(b, x, image);
+    return give(b, l, n, graph_add_node(b->graph, OP_REDUCE, &x, 1, &t, 1, a, n->src)->out[0], ret);
+  }
   int64_t *kernel = NEW_ARRAY(b->ir->arena, int64_t, 2);
   const Dim **pad = NEW_ARRAY(b->ir->arena, const Dim *, 2);
   kernel[0] = size_of(x, 2), kernel[1] = size_of(x, 3);
@@ -241,17 +308,24 @@ static bool is_single(const Value *v) {
 /* One value a channel (of each image, perhaps): [..., C, 1, 1], or [..., C, 1] of one row. */
 static bool by_channel(const Value *v, const Value *out) {
   const uint32_t r = v->type.rank, all = out->type.rank, channel = all == r ? 1 : 0;
-  if ((r != all && r + 1 != all) || v->type.dtype != DT_f32 || v->type.dims[channel] != out->type.dims[1]) return false;
+  if (all > 4 || (r != all && r + 1 != all) || v->type.dtype != DT_f32 || v->type.dims[channel] != out->type.dims[1]) return false;
   for (uint32_t a = channel + 1; a < r; a++)
     if (!dim_is(v->type.dims[a], 1)) return false;
   return !channel || dim_is(v->type.dims[0], 1) || v->type.dims[0] == out->type.dims[0];
 }
 
+/* The same for all channels of all images. */
+static bool by_place(const Value *v, const Value *out) {
+  const uint32_t r = v->type.rank, all = out->type.rank;
+  return all > 3 && r <= all && (r + 1 < all || dim_is(v->type.dims[r + 1 - all], 1)) && (r < all || dim_is(v->type.dims[0], 1));
+}
+
 /* An operand over blocks; NULL where it has no such form. */
-static Value *blocked_operand(Builder *b, const Layout *l, Value *v, const Value *out) {
+static Value *blocked_operand(Builder *b, Layout *l, Value *v, const Value *out) {
   Value *own = blocked_of(l, v);
-  if (is_single(v)) return v->type.rank <= 4 ? v : NULL;
+  if (is_single(v)) return v->type.rank <= out->type.rank ? v : NULL;
   if (own && (is_full(v, out) || by_channel(v, out))) return own;
+  if (by_place(v, out)) return build_unsqueeze(b, v, 1u << v->type.rank);
   if (!by_channel(v, out)) return NULL;
   const Dim *one = b->ir->dims->one, *images = v->type.rank == out->type.rank ? v->type.dims[0] : one;
   if (v->data && images == one) {
@@ -269,23 +343,93 @@ static bool has_place(const Expr *e) {
   return false;
 }
 
+/* Whether an operand has a form over blocks. */
+static bool has_blocks(const Layout *l, const Value *v, const Value *out) {
+  return (is_full(v, out) && blocked_of(l, v)) || by_channel(v, out) || by_place(v, out) || (is_single(v) && v->type.rank <= out->type.rank);
+}
+
 static bool layout_pointwise(Builder *b, const Node *n, Layout *l, Value **ret) {
   const Value *out = n->out[0];
-  if (!is_image(out) || has_place(&((const PointwiseAttr *)n->attr)->expr)) return false;
+  if ((!is_image(out) && !is_grid(out)) || has_place(&((const PointwiseAttr *)n->attr)->expr)) return false;
   const Value *rows = NULL; /* whose rows all take */
+  bool cut = false;         /* rows as the plain result has them */
   for (uint32_t k = 0; k < n->n_in; k++) { /* first without making anything */
-    const Value *full = is_full(n->in[k], out) ? blocked_of(l, n->in[k]) : NULL;
-    if (!rows) rows = full;
-    if (!full && !by_channel(n->in[k], out) && (!is_single(n->in[k]) || n->in[k]->type.rank > 4)) return false;
+    if (!has_blocks(l, n->in[k], out)) return false;
+    if (!rows && is_full(n->in[k], out)) rows = blocked_of(l, n->in[k]);
+    cut = cut || (!is_single(n->in[k]) && by_place(n->in[k], out));
   }
   if (!rows) return false;
+  Type t = cut ? blocked_type(b, l, out) : type_tensor(b->ir, DT_f32, rows->type.rank, rows->type.dims);
   Value **in = NEW_ARRAY(b->ir->arena, Value *, n->n_in);
   for (uint32_t k = 0; k < n->n_in; k++) {
     in[k] = blocked_operand(b, l, n->in[k], out);
-    if (in[k]->type.rank == 5 && is_full(n->in[k], out) && blocked_of(l, n->in[k])) in[k] = build_reshape(b, in[k], 5, rows->type.dims);
+    if (is_full(n->in[k], out) && blocked_of(l, n->in[k])) in[k] = build_reshape(b, in[k], t.rank, t.dims);
   }
-  Type t = type_tensor(b->ir, DT_f32, 5, rows->type.dims);
   return give(b, l, n, graph_add_node(b->graph, OP_POINTWISE, in, n->n_in, &t, 1, n->attr, n->src)->out[0], ret);
+}
+
+/* ---- moving places ---- */
+/* Coordinate j of the result and nothing else; 0 of an axis that has no other. */
+static bool is_coord(const Affine *f, const Value *out, uint32_t j) {
+  if (!dim_is(f->offset, 0)) return false;
+  for (uint32_t i = 0; i < out->type.rank; i++)
+    if (i != j ? affine_coef(f, i) != NULL : affine_coef(f, i) && !dim_is(affine_coef(f, i), 1)) return false;
+  return affine_coef(f, j) || dim_is(out->type.dims[j], 1);
+}
+
+/* One that neither image nor channel changes. */
+static bool is_of_places(const Affine *f) { return !affine_coef(f, 0) && !affine_coef(f, 1); }
+
+/* The same of a result with one axis more, and of that axis alone. */
+static Affine widened_affine(Builder *b, const Affine *f, uint32_t rank) {
+  const Dim **coef = NEW_ARRAY(b->ir->arena, const Dim *, rank + 1);
+  for (uint32_t j = 0; j < rank; j++) coef[j] = affine_coef(f, j);
+  return (Affine){f->offset, coef};
+}
+
+static bool layout_places(Builder *b, const Node *n, Layout *l, Value **ret) {
+  Value *x = blocked_of(l, n->in[0]), *y = n->out[0];
+  const Affine *from = ((const ViewAttr *)n->attr)->index;
+  const uint32_t in = n->in[0]->type.rank, rank = y->type.rank;
+  Affine index[MAX_RANK];
+  if (!x || in < 4 || !l->ahead[y->id] || !is_grid(y) || y->type.dims[1] != n->in[0]->type.dims[1]) return false;
+  if (!is_coord(&from[0], y, 0) || !is_coord(&from[1], y, 1)) return false;
+  for (uint32_t a = 0; a < in; a++) {
+    if (a > 1 && !is_of_places(&from[a])) return false;
+    index[a] = widened_affine(b, &from[a], rank);
+  }
+  if (in == 4) x = with_rows_of(b, x, n->in[0]);
+  index[in] = build_affine_coord(b, rank + 1, rank);
+  const Type t = blocked_type(b, l, y);
+  return give(b, l, n, build_view(b, x, rank + 1, t.dims, index), ret);
+}
+
+static bool layout_gather(Builder *b, const Node *n, Layout *l, Value **ret) {
+  Value *x = blocked_of(l, n->in[0]), *y = n->out[0];
+  const GatherAxis *from = ((const GatherAttr *)n->attr)->axes;
+  const uint32_t in = n->in[0]->type.rank, rank = y->type.rank;
+  GatherAxis axes[MAX_RANK];
+  if (!x || in < 4 || !l->ahead[y->id] || !is_grid(y) || y->type.dims[1] != n->in[0]->type.dims[1]) return false;
+  for (uint32_t a = 0; a < in; a++) {
+    axes[a] = from[a];
+    if (a < 2 ? from[a].indirect || !is_coord(&from[a].affine, y, a) : !from[a].indirect && !is_of_places(&from[a].affine)) return false;
+    if (!from[a].indirect) {
+      axes[a].affine = widened_affine(b, &from[a].affine, rank);
+      continue;
+    }
+    const uint32_t places = n->in[from[a].operand]->type.rank;
+    Affine *place = NEW_ARRAY(b->ir->arena, Affine, places);
+    for (uint32_t k = 0; k < places; k++) {
+      if (!is_of_places(&from[a].place[k])) return false;
+      place[k] = widened_affine(b, &from[a].place[k], rank);
+    }
+    axes[a].place = place;
+  }
+  axes[in] = (GatherAxis){.affine = build_affine_coord(b, rank + 1, rank)};
+  Value **operands = arena_dup(b->ir->arena, n->in, n->n_in * sizeof *operands);
+  operands[0] = in == 4 ? with_rows_of(b, x, n->in[0]) : x;
+  const Type t = blocked_type(b, l, y);
+  return give(b, l, n, build_gather(b, operands, n->n_in, rank + 1, t.dims, axes), ret);
 }
 
 /* ---- concatenation of channels ---- */
@@ -325,7 +469,7 @@ static bool keeps_order(const Node *n) {
 static bool layout_view(Builder *b, const Node *n, Layout *l, Value **ret) {
   const Value *from = n->in[0], *to = n->out[0];
   Value *x = blocked_of(l, from);
-  if (!x || !is_image(to) || from->type.dims[0] != to->type.dims[0] || from->type.dims[1] != to->type.dims[1]) return false;
+  if (!x || !is_image(to) || !is_image(from) || from->type.dims[0] != to->type.dims[0] || from->type.dims[1] != to->type.dims[1]) return false;
   if (area_of(from) != area_of(to) || (n->op == OP_VIEW && !keeps_order(n))) return false;
   return give(b, l, n, x, ret);
 }
@@ -338,8 +482,9 @@ static bool layout(Builder *b, const Node *n, Value **ret, void *user) {
     case OP_POOL: return layout_pool(b, n, user, ret);
     case OP_REDUCE: return layout_reduce(b, n, user, ret);
     case OP_POINTWISE: return layout_pointwise(b, n, user, ret);
-    case OP_VIEW:
+    case OP_VIEW: return layout_view(b, n, user, ret) || layout_places(b, n, user, ret);
     case OP_RESHAPE: return layout_view(b, n, user, ret);
+    case OP_GATHER: return layout_gather(b, n, user, ret);
     case OP_CONCAT: return layout_concat(b, n, user, ret);
     default: return false;
   }
@@ -347,7 +492,8 @@ static bool layout(Builder *b, const Node *n, Value **ret, void *user) {
 
 bool pass_layout(Ir *ir, uint32_t block) {
   Arena *scratch = arena_new(arena_door(ir->arena), 0);
-  Layout l = {.arena = scratch, .block = block};
+  Layout l = {.arena = scratch, .block = block, .ahead = NEW_ARRAY(scratch, int64_t, ir->n_values)};
+  look_ahead(ir->main, l.ahead);
   const bool changed = pass_rewrite(ir, layout, &l);
   arena_free(scratch);
   return !changed || pass_simplify(ir);

@@ -27,7 +27,9 @@ bool pass_fuse(Ir *ir);
 /* Gathers and scatters at constant places become views and windows where the places are affine in the coordinates. */
 bool pass_gather(Ir *ir);
 
-/* Convolutions whose window is the whole image become products, pools reductions. */
+/* Transposed convolutions become plain ones, without inserted zeros. */
+bool pass_phases(Ir *ir);
+/* Convolutions whose window is the whole image become products, pools reductions; taps that read nothing but padding go. */
 bool pass_whole(Ir *ir);
 
 /* Products and convolutions of dequantised operands become integer ones; what quantises them again joins their scales. */

@@ -1,6 +1,7 @@
 /* Softmax and normalisation that exporters leave as reductions and arithmetic become one node again:
  *
  *   e / sum(e), e = exp(x - max(x))                    softmax
+ *   x * sigmoid(x)                                     silu
  *   d / sqrt(mean(d * d) + eps), d = x - mean(x)       normalisation, by its root's inverse too; d = x: without mean
  *
  * and a factor or term behind a normalisation its scale or bias. Found by what is computed, not by names or by order. */
@@ -117,6 +118,12 @@ static Value *raise_softmax(Builder *b, Value *e, Value *sum) {
   return axes >> axis == 1 ? build_softmax(b, x, axis, false) : NULL;
 }
 
+/* x * sigmoid(x), which by itself costs half of it */
+static Value *raise_silu(Builder *b, Value *x, Value *s) {
+  Value *of;
+  return is_fn(s, SC_sigmoid, &of, NULL) && of == x ? build_fn1(b, SC_silu, x) : NULL;
+}
+
 /* A normalisation without scale (bias) that only this node reads, times (plus) k. */
 static Value *absorb(Builder *b, const Raise *r, Value *v, Value *k, bool factor) {
   const Node *n = v ? v->def : NULL;
@@ -135,7 +142,9 @@ static bool raise(Builder *b, const Node *n, Value **ret, void *user) {
     v = raise_softmax(b, x, y);
     if (!v) v = raise_norm(b, x, y, false);
   } else if (is_fn(n->out[0], SC_mul, &x, &y)) {
-    v = raise_norm(b, x, y, true);
+    v = raise_silu(b, x, y);
+    if (!v) v = raise_silu(b, y, x);
+    if (!v) v = raise_norm(b, x, y, true);
     if (!v) v = raise_norm(b, y, x, true);
     if (!v) v = absorb(b, user, x, y, true);
     if (!v) v = absorb(b, user, y, x, true);

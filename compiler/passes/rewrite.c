@@ -103,6 +103,7 @@ bool passes_run(Ir *ir, PassOptions opt) {
                            {"gather", pass_gather, opt.optimise},
                            {"fuse", pass_fuse, opt.optimise},
                            {"fold", pass_fold, opt.optimise},
+                           {"phases", pass_phases, opt.optimise},
                            {"whole", pass_whole, opt.optimise},
                            {"simplify", pass_simplify, true}};
   if (!verify_after(ir, "import")) return false;

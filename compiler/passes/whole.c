@@ -1,6 +1,9 @@
-/* Windows that are the whole image. A convolution of f32 with no other is a product of rows, [N][C * H * W] by [M][C * H * W]; an average or
- * maximum over it is a reduction. */
+/* Windows that are less than they seem. Taps of a convolution of f32 that read nothing but padding go. One whose only window is the whole
+ * image is a product of rows, [N][C * H * W] by [M][C * H * W]; an average or maximum over it is a reduction. One tap of a channel by
+ * itself is a factor. */
 #include "passes/passes.h"
+
+#include "ir/build_priv.h"
 
 /* One result, whose window lies on the input place for place. */
 static bool is_whole(const Node *n) {
@@ -30,6 +33,64 @@ static bool is_whole_pool(const Node *n) {
   return true;
 }
 
+/* The first tap along axis i that some window has inside of the input, and how many there are from there to the last one; false where
+ * sizes are not known, or all are. */
+static bool used_taps(const Node *n, uint32_t i, int64_t *ret_first, int64_t *ret_taps) {
+  const ConvAttr *a = n->attr;
+  int64_t in, out, kernel, pad, first = 0, last;
+  if (!dim_is_const(n->in[0]->type.dims[2 + i], &in) || !dim_is_const(n->out[0]->type.dims[2 + i], &out) || !dim_is_const(a->pad_lo[i], &pad)) return false;
+  if (!dim_is_const(n->in[1]->type.dims[2 + i], &kernel) || a->dilate_x[i] != 1 || in < 1 || out < 1 || in > INT32_MAX || out > INT32_MAX) return false;
+  if (kernel > INT16_MAX || a->stride[i] > INT32_MAX || a->dilation[i] > INT32_MAX || pad < -INT32_MAX || pad > INT32_MAX) return false;
+  const int64_t reach = (out - 1) * a->stride[i] - pad; /* where the last window begins */
+  while (first < kernel && reach + first * a->dilation[i] < 0) first++;
+  for (last = kernel - 1; last > first && last * a->dilation[i] - pad >= in;) last--;
+  *ret_first = first;
+  *ret_taps = last + 1 - first;
+  return first < kernel && last * a->dilation[i] - pad < in && *ret_taps < kernel;
+}
+
+static bool trim(Builder *b, const Node *n, Value **ret) {
+  DimCtx *c = b->ir->dims;
+  ConvAttr a = *(const ConvAttr *)n->attr;
+  Value *w = n->in[1];
+  const Dim *lo[MAX_RANK], *hi[MAX_RANK];
+  bool any = false;
+  if (n->n_in > 3 || a.acc != DT_f32 || !w->data) return false;
+  for (uint32_t i = 0; i < a.n_spatial; i++) {
+    int64_t first, taps, kernel;
+    lo[i] = a.pad_lo[i], hi[i] = a.pad_hi[i];
+    if (!used_taps(n, i, &first, &taps) || !dim_is_const(w->type.dims[2 + i], &kernel)) continue;
+    w = build_slice(b, w, 2 + i, bd_const(b, first), bd_const(b, taps), c->one);
+    lo[i] = dim_addc(c, lo[i], -first * a.dilation[i]);
+    hi[i] = dim_addc(c, hi[i], -(kernel - first - taps) * a.dilation[i]);
+    any = true;
+  }
+  a.pad_lo = lo;
+  a.pad_hi = hi;
+  ret[0] = any ? build_conv(b, n->in[0], w, n->n_in > 2 ? n->in[2] : NULL, NULL, NULL, a) : NULL;
+  return ret[0] && type_same(&ret[0]->type, &n->out[0]->type);
+}
+
+/* One weight a channel, one place a result. */
+static bool is_factor(const Node *n) {
+  const ConvAttr *a = n->attr;
+  const Value *x = n->in[0], *w = n->in[1], *y = n->out[0];
+  if (n->n_in > 3 || a->acc != DT_f32 || x->type.dtype != DT_f32 || y->type.dtype != DT_f32 || !type_same(&x->type, &y->type)) return false;
+  for (uint32_t i = 1; i < w->type.rank; i++)
+    if (!dim_is(w->type.dims[i], 1)) return false;
+  for (uint32_t i = 0; i < a->n_spatial; i++)
+    if (a->dilate_x[i] != 1 || a->stride[i] != 1 || !dim_is(a->pad_lo[i], 0)) return false;
+  return dim_is(x->type.dims[1], a->group);
+}
+
+static bool factor(Builder *b, const Node *n, Value **ret) {
+  const uint32_t rank = n->in[0]->type.rank, places = ((1u << (rank - 2)) - 1) << 1;
+  Value *bias = n->n_in > 2 ? n->in[2] : NULL, *w = build_reshape(b, n->in[1], 1, n->in[1]->type.dims);
+  ret[0] = build_fn2(b, SC_mul, n->in[0], build_unsqueeze(b, w, places));
+  if (bias) ret[0] = build_fn2(b, SC_add, ret[0], build_unsqueeze(b, bias, places));
+  return ret[0] && type_same(&ret[0]->type, &n->out[0]->type);
+}
+
 static bool whole(Builder *b, const Node *n, Value **ret, void *user) {
   static const uint8_t rows[] = {0, 2}, columns[] = {1, 2}, out[] = {0, 1};
   (void)user;
@@ -38,11 +99,17 @@ static bool whole(Builder *b, const Node *n, Value **ret, void *user) {
     ret[0] = ((const PoolAttr *)n->attr)->kind == POOL_MAX ? build_reduce(b, REDUCE_MAX, n->in[0], axes, true) : build_reduce_mean(b, n->in[0], axes, true);
     return ret[0] != NULL;
   }
-  if (n->op != OP_CONV || !is_whole(n)) return false;
+  if (n->op != OP_CONV) return false;
+  if (is_factor(n)) return factor(b, n, ret);
+  if (!is_whole(n)) return trim(b, n, ret);
   Value *y = build_contract(b, as_rows(b, n->in[0]), rows, as_rows(b, n->in[1]), columns, out, 2, DT_f32, NULL, NULL);
   if (n->n_in > 2 && n->in[2]) y = build_fn2(b, SC_add, y, n->in[2]);
   ret[0] = build_reshape(b, y, n->out[0]->type.rank, n->out[0]->type.dims);
   return ret[0] != NULL;
 }
 
-bool pass_whole(Ir *ir) { return !pass_rewrite(ir, whole, NULL) || pass_fold(ir); }
+bool pass_whole(Ir *ir) {
+  for (int round = 0; round < 2; round++) /* what is trimmed may then be whole */
+    if (pass_rewrite(ir, whole, NULL)) (void)pass_fold(ir);
+  return true;
+}

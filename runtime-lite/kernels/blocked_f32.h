@@ -224,6 +224,119 @@ CN_KERNEL void cn_blocked_job_places(const cn_blocked_job *j, int32_t *places, s
   }
 }
 
+/* ---- one output block: a pixel that is read once serves all outputs of a row that see it by three taps ---- */
+/* Outputs of a row side by side, or fewer where that leaves fewer idle (20, 30); the most taps of a row, and products of an output. */
+#define CN_BLOCKED_SLIDE (CN_BLOCKED_F32_SUMS * 2 / 3)
+
+#define CN_BLOCKED_SLIDE_FEW (CN_BLOCKED_SLIDE < 16 ? CN_BLOCKED_SLIDE : 10)
+
+#define CN_BLOCKED_SLIDE_TAPS 8
+
+#define CN_BLOCKED_SLIDE_DEPTH 576
+
+CN_INLINE size_t cn_blocked_slide_of(size_t width) {
+  return cn_round_up(width, CN_BLOCKED_SLIDE_FEW) < cn_round_up(width, CN_BLOCKED_SLIDE) ? CN_BLOCKED_SLIDE_FEW : CN_BLOCKED_SLIDE;
+}
+
+/* Every second pixel of a copied colour image: what networks begin with. */
+CN_INLINE int cn_blocked_slide_skips(const cn_blocked_conv_f32_args *a, size_t n) {
+  return a->window.stride[2] == 2 && a->plain && a->window.c == 3 && n == CN_BLOCKED_SLIDE;
+}
+
+/* Whether a convolution goes that way: where tiles do not waste a quarter of their outputs, and weights stay in the first cache. */
+CN_INLINE int cn_blocked_slides(const cn_blocked_conv_f32_args *a, const cn_blocked_walk *k) {
+  const cn_window *w = &a->window;
+  const size_t n = cn_blocked_slide_of(w->out[2]);
+  if (CN_VF32_LANES == 1 || 3 * cn_round_up(w->out[2], n) > 4 * w->out[2] || k->depth > CN_BLOCKED_SLIDE_DEPTH) return 0;
+  if ((w->stride[2] != 1 && !cn_blocked_slide_skips(a, n)) || w->dilation[2] != 1 || w->kernel[2] < 2 || w->kernel[2] > CN_BLOCKED_SLIDE_TAPS) return 0;
+  return w->out[2] >= n && (!a->plain || w->c == 1 || w->c == 3);
+}
+
+/* sums[n] += the products of `run` channels of the pixels of a row, pitch apart, and of the taps' weights, run * LANES apart. All but
+ * run are literals. */
+CN_KERNEL void cn_blocked_slide_products_f32(const float *p, const float *weights, size_t run, size_t pitch, size_t stride, size_t taps,
+                                             size_t n, cn_vf32 *sums) {
+  const size_t tap = run * CN_VF32_LANES;
+  for (size_t c = 0; c < run; c++, p++, weights += CN_VF32_LANES) {
+    cn_vf32 w[3];
+    CN_UNROLL(3)
+    for (size_t t = 0; t < taps; t++) w[t] = cn_vf32_load(weights + t * tap);
+    CN_UNROLL(33)
+    for (size_t j = 0; j < (n - 1) * stride + taps; j++) {
+      const cn_vf32 v = cn_vf32_set1(p[j * pitch]);
+      CN_UNROLL(3)
+      for (size_t t = 0; t < taps; t++)
+        if (j >= t && (j - t) % stride == 0 && (j - t) / stride < n) sums[(j - t) / stride] = cn_vf32_fma(v, w[t], sums[(j - t) / stride]);
+    }
+  }
+}
+
+/* All taps of a row of the window, three at a time. */
+CN_KERNEL void cn_blocked_slide_row_f32(const float *p, const float *weights, size_t run, size_t pitch, size_t stride, size_t taps, size_t n,
+                                        cn_vf32 *sums) {
+  for (; taps >= 3; taps -= 3, p += 3 * pitch, weights += 3 * run * CN_VF32_LANES)
+    cn_blocked_slide_products_f32(p, weights, run, pitch, stride, 3, n, sums);
+  if (taps == 2) cn_blocked_slide_products_f32(p, weights, run, pitch, stride, 2, n, sums);
+  else if (taps) cn_blocked_slide_products_f32(p, weights, run, pitch, stride, 1, n, sums);
+}
+
+/* n pixels of a row of blocks from place x on, zeros where that is outside: the row itself where all are inside. */
+CN_KERNEL const float *cn_blocked_slide_pixels_f32(const float *row, ptrdiff_t x, size_t n, size_t width, float *room) {
+  if (x >= 0 && (size_t)x + n <= width) return row + x * (ptrdiff_t)CN_VF32_LANES;
+  for (size_t i = 0; i < n; i++) {
+    const ptrdiff_t at = x + (ptrdiff_t)i;
+    const int inside = at >= 0 && (size_t)at < width;
+    cn_vf32_store(room + i * CN_VF32_LANES, inside ? cn_vf32_load(row + at * (ptrdiff_t)CN_VF32_LANES) : cn_vf32_zero());
+  }
+  return room;
+}
+
+/* The outputs of row y from x on, of which those from `lo` to `hi` are stored; pitch, stride, n: literals, pitch 0 for blocks, which have no stride. */
+CN_KERNEL void cn_blocked_slide_f32(const cn_blocked_job *j, size_t first, const float *weights, size_t y, size_t x, size_t lo, size_t hi,
+                                    size_t pitch, size_t stride, size_t n) {
+  const cn_blocked_walk *k = j->walk;
+  const cn_window *w = &j->args->window;
+  const cn_epilogue_f32 *ep = &j->args->ep;
+  const size_t lanes = CN_VF32_LANES, at = (first * j->pixels + y * w->out[2] + x) * lanes, taps = w->kernel[2];
+  CN_ALIGN(64) float room[(CN_BLOCKED_SLIDE + CN_BLOCKED_SLIDE_TAPS) * CN_VF32_LANES];
+  cn_vf32 sums[16];
+  const cn_vf32 bias = ep->flags & CN_EP_ROW_BIAS ? cn_vf32_load(ep->bias + first % (w->m / lanes) * lanes) : cn_vf32_zero();
+  CN_UNROLL(16)
+  for (size_t i = 0; i < n; i++) sums[i] = bias;
+  for (size_t b = 0; b < k->blocks; b++) {
+    const size_t run = pitch ? pitch : b + 1 == k->blocks ? k->last : lanes;
+    for (size_t ky = 0; ky < w->kernel[1]; ky++, weights += taps * run * lanes) {
+      const ptrdiff_t row = (ptrdiff_t)(y * w->stride[1] + ky * w->dilation[1]) - k->w.pad[1];
+      if (row < 0 || (size_t)row >= k->w.in[1]) continue;
+      const float *p = j->in + b * j->area + row * (ptrdiff_t)(k->w.in[2] * k->pitch);
+      if (pitch) cn_blocked_slide_row_f32(p + x * stride * pitch, weights, run, pitch, stride, taps, n, sums);
+      else cn_blocked_slide_row_f32(cn_blocked_slide_pixels_f32(p, (ptrdiff_t)x - w->pad[2], n + taps - 1, k->w.in[2], room), weights, run, lanes, 1, taps, n, sums);
+    }
+  }
+  CN_UNROLL(16)
+  for (size_t i = 0; i < n; i++) {
+    if (i < lo || i >= hi) continue;
+    cn_vf32 v = sums[i];
+    if (ep->flags & CN_EP_RESIDUAL) v = cn_vf32_add(v, cn_vf32_load(ep->residual + at + i * lanes));
+    if (ep->flags & CN_EP_CLAMP) v = cn_vf32_min(cn_vf32_set1(ep->hi), cn_vf32_max(cn_vf32_set1(ep->lo), v));
+    cn_vf32_store(j->args->out + at + i * lanes, v);
+  }
+}
+
+/* A job's pixels, row by row; the last outputs of a row by a tile that begins before them. n: a literal. */
+CN_KERNEL void cn_blocked_slide_group_f32(const cn_blocked_job *j, size_t first, const float *weights, size_t n) {
+  const cn_window *w = &j->args->window;
+  const size_t width = w->out[2];
+  for (size_t p = j->p0; p < j->p1;) {
+    const size_t y = p / width, from = p % width, x = cn_min(from, width - n), stop = cn_min(cn_min(x + n, width), from + (j->p1 - p));
+    if (!j->args->plain) cn_blocked_slide_f32(j, first, weights, y, x, from - x, stop - x, 0, 1, n);
+    else if (w->c == 1) cn_blocked_slide_f32(j, first, weights, y, x, from - x, stop - x, 1, 1, n);
+    else if (n == CN_BLOCKED_SLIDE && w->stride[2] == 2) cn_blocked_slide_f32(j, first, weights, y, x, from - x, stop - x, 3, 2, n);
+    else cn_blocked_slide_f32(j, first, weights, y, x, from - x, stop - x, 3, 1, n);
+    p += stop - from;
+  }
+}
+
 /* Tasks t0 .. t1; nb, np: literals. */
 CN_KERNEL void cn_blocked_body_f32(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1, size_t nb, size_t np) {
   const cn_blocked_walk k = cn_blocked_walk_of(&a->window, a->plain, CN_VF32_LANES);
@@ -232,6 +345,7 @@ CN_KERNEL void cn_blocked_body_f32(const cn_blocked_conv_f32_args *a, float *scr
   const size_t image_in = (a->plain ? a->window.c : k.blocks * CN_VF32_LANES) * cn_volume(a->window.in);
   float *copy = scratch + zeros;
   int32_t *places = (int32_t *)(void *)(copy + cn_blocked_copy(&a->window, a->plain, CN_VF32_LANES));
+  const size_t slides = nb == 1 && cn_blocked_slides(a, &k) ? cn_blocked_slide_of(a->window.out[2]) : 0;
   memset(scratch, 0, zeros * sizeof *scratch);
   for (size_t t = t0; t < t1; t++) {
     const size_t b = t % groups * nb, image = t / groups / across, p0 = t / groups % across * span, first = image * all + a->first + b;
@@ -242,8 +356,10 @@ CN_KERNEL void cn_blocked_body_f32(const cn_blocked_conv_f32_args *a, float *scr
       const size_t y0 = p0 / a->window.out[2] * a->window.stride[1], y1 = (p1 - 1) / a->window.out[2] * a->window.stride[1];
       cn_blocked_interleave_f32(&a->window, &k.w, in, y0, y1 + (a->window.kernel[1] - 1) * a->window.dilation[1] + 1, copy);
     }
-    if (t == t0 || b == 0) cn_blocked_job_places(&j, places, np);
-    cn_blocked_group_f32(&j, first, a->weights + b * k.depth * CN_VF32_LANES, a->weights + a->blocks * k.depth * CN_VF32_LANES, nb, np);
+    if (!slides && (t == t0 || b == 0)) cn_blocked_job_places(&j, places, np);
+    if (slides == CN_BLOCKED_SLIDE) cn_blocked_slide_group_f32(&j, first, a->weights + b * k.depth * CN_VF32_LANES, CN_BLOCKED_SLIDE);
+    else if (slides) cn_blocked_slide_group_f32(&j, first, a->weights + b * k.depth * CN_VF32_LANES, CN_BLOCKED_SLIDE_FEW);
+    else cn_blocked_group_f32(&j, first, a->weights + b * k.depth * CN_VF32_LANES, a->weights + a->blocks * k.depth * CN_VF32_LANES, nb, np);
     if (a->ep.tile)
       a->ep.tile(a->ep.ctx, a->out + (first * pixels + p0) * CN_VF32_LANES, pixels * CN_VF32_LANES, image, a->first + b, nb,
                  p0 * CN_VF32_LANES, (j.p1 - p0) * CN_VF32_LANES);

@@ -139,15 +139,35 @@ CN_KERNEL void cn_blocked_depthwise_inner_f32(const cn_blocked_depthwise_row *r,
   for (size_t i = 0; i < n; i++) cn_blocked_depthwise_store_f32(&r->args->ep, acc[i], r->args->out, at + i * lanes);
 }
 
+/* The same of any window: n loads for each weight. p: the first window's row ty.lo at its first column. */
+CN_KERNEL void cn_blocked_depthwise_any_f32(const cn_blocked_depthwise_row *r, const float *p, cn_blocked_taps ty, size_t n, size_t at) {
+  const cn_window *w = &r->args->window;
+  const size_t lanes = CN_VF32_LANES, down = w->dilation[1] * w->in[2] * lanes, right = w->dilation[2] * lanes, step = w->stride[2] * lanes;
+  const float *weight = r->weights + ty.lo * w->kernel[2] * lanes;
+  cn_vf32 acc[8];
+  CN_UNROLL(8)
+  for (size_t i = 0; i < n; i++) acc[i] = r->bias;
+  for (size_t ky = ty.lo; ky < ty.hi; ky++, p += down) {
+    const float *q = p;
+    for (size_t kx = 0; kx < w->kernel[2]; kx++, q += right, weight += lanes) {
+      const cn_vf32 t = cn_vf32_load(weight);
+      CN_UNROLL(8)
+      for (size_t i = 0; i < n; i++) acc[i] = cn_vf32_fma(t, cn_vf32_load(q + i * step), acc[i]);
+    }
+  }
+  CN_UNROLL(8)
+  for (size_t i = 0; i < n; i++) cn_blocked_depthwise_store_f32(&r->args->ep, acc[i], r->args->out, at + i * lanes);
+}
+
 /* Output row y, its first result at `at`; k, stride: literals, k 0 for any window. */
 CN_KERNEL void cn_blocked_depthwise_row_f32(const cn_blocked_depthwise_row *r, size_t y, size_t k, size_t stride, size_t at) {
   const cn_window *w = &r->args->window;
   const size_t lanes = CN_VF32_LANES, width = w->out[2];
   const ptrdiff_t row = (ptrdiff_t)(y * w->stride[1]) - w->pad[1];
   const cn_blocked_taps ty = cn_blocked_taps_at(w, 1, y);
-  const float *first = r->in + ((row + (ptrdiff_t)ty.lo) * (ptrdiff_t)w->in[2] - w->pad[2]) * (ptrdiff_t)lanes;
+  const float *first = r->in + ((row + (ptrdiff_t)(ty.lo * w->dilation[1])) * (ptrdiff_t)w->in[2] - w->pad[2]) * (ptrdiff_t)lanes;
   for (size_t x = 0; x < width;) {
-    const float *p = first + x * stride * lanes;
+    const float *p = first + x * (k ? stride : w->stride[2]) * lanes;
     size_t n = 1;
     if (k && x >= r->inner.lo && x + 8 <= r->inner.hi) {
       n = 8;
@@ -161,6 +181,12 @@ CN_KERNEL void cn_blocked_depthwise_row_f32(const cn_blocked_depthwise_row *r, s
     } else if (k) {
       const cn_vf32 v = cn_blocked_border_f32(p, w->in[2] * lanes, ty, cn_blocked_taps_at(w, 2, x), r->weights, CN_WINDOW_DOT, k, r->bias);
       cn_blocked_depthwise_store_f32(&r->args->ep, v, r->args->out, at);
+    } else if (x >= r->inner.lo && x + 8 <= r->inner.hi) {
+      n = 8;
+      cn_blocked_depthwise_any_f32(r, p, ty, 8, at);
+    } else if (x >= r->inner.lo && x + 2 <= r->inner.hi) {
+      n = 2;
+      cn_blocked_depthwise_any_f32(r, p, ty, 2, at);
     } else {
       const cn_vf32 v = cn_blocked_window_f32(w, r->in, row, ty, x, r->weights, CN_WINDOW_DOT, r->bias);
       cn_blocked_depthwise_store_f32(&r->args->ep, v, r->args->out, at);
@@ -262,6 +288,40 @@ CN_KERNEL void cn_blocked_pool_one_f32(const cn_blocked_pool_row *r, size_t x, i
   cn_vf32_store(r->out + (ptrdiff_t)x * lanes, v);
 }
 
+/* Columns of the input that windows side by side share. */
+#define CN_BLOCKED_POOL_COLUMNS 48
+
+/* The outputs of a row from x0 on that read no more than so many columns, at least one, of any window: columns first. Returns
+ * the next output, x0 where the windows are wider. op: a literal; r->y has rows. */
+CN_KERNEL size_t cn_blocked_pool_columns_f32(const cn_blocked_pool_row *r, size_t x0, int op) {
+  const cn_window *w = &r->args->window;
+  const size_t lanes = CN_VF32_LANES, span = (w->kernel[2] - 1) * w->dilation[2] + 1, down = w->dilation[1] * w->in[2] * lanes;
+  cn_vf32 column[CN_BLOCKED_POOL_COLUMNS];
+  if (span > CN_BLOCKED_POOL_COLUMNS) return x0;
+  const size_t x1 = cn_min(w->out[2], x0 + (CN_BLOCKED_POOL_COLUMNS - span) / w->stride[2] + 1);
+  const ptrdiff_t from = (ptrdiff_t)(x0 * w->stride[2]) - w->pad[2], to = (ptrdiff_t)((x1 - 1) * w->stride[2] + span) - w->pad[2];
+  const size_t c0 = from < 0 ? 0 : (size_t)from, c1 = to < 0 ? 0 : cn_min(w->in[2], (size_t)to);
+  const float *p = r->in + (r->row + (ptrdiff_t)(r->y.lo * w->dilation[1])) * (ptrdiff_t)(w->in[2] * lanes);
+  for (size_t c = c0; c < c1; c++) {
+    const float *q = p + c * lanes;
+    cn_vf32 v = cn_vf32_load(q);
+    for (size_t ky = r->y.lo + 1; ky < r->y.hi; ky++) {
+      q += down;
+      v = cn_window_step_f32(op, v, cn_vf32_load(q), v);
+    }
+    column[c - c0] = v;
+  }
+  for (size_t x = x0; x < x1; x++) {
+    const cn_blocked_taps t = cn_blocked_taps_at(w, 2, x);
+    cn_vf32 v = op == CN_WINDOW_MAX ? cn_vf32_set1(cn_least_f32()) : cn_vf32_zero();
+    for (size_t kx = t.lo; kx < t.hi; kx++)
+      v = cn_window_step_f32(op, v, column[(ptrdiff_t)(x * w->stride[2] + kx * w->dilation[2]) - w->pad[2] - (ptrdiff_t)c0], v);
+    if (op == CN_WINDOW_SUM) v = cn_vf32_div(v, cn_vf32_set1((float)(r->rows * cn_pool_count(w, r->args->flags, 2, x))));
+    cn_vf32_store(r->out + x * lanes, v);
+  }
+  return x1;
+}
+
 /* Output row y of block `block`; op, k, stride: literals, k 0 for any window. */
 CN_KERNEL void cn_blocked_pool_row_f32(const cn_blocked_pool_f32_args *a, size_t block, size_t y, int op, size_t k, size_t stride) {
   const cn_window *w = &a->window;
@@ -275,7 +335,14 @@ CN_KERNEL void cn_blocked_pool_row_f32(const cn_blocked_pool_f32_args *a, size_t
   r.inner = cn_blocked_inner(w);
   r.rows = op == CN_WINDOW_SUM ? cn_pool_count(w, a->flags, 1, y) : 1;
   if (!k || r.y.lo >= r.y.hi) r.inner.lo = r.inner.hi = 0;
-  for (size_t x = 0; x < w->out[2];) {
+  size_t x = 0;
+  if (!k && w->out[2] > 1 && r.y.lo < r.y.hi) {
+    for (size_t last = w->out[2]; x != last && x < w->out[2];) {
+      last = x;
+      x = cn_blocked_pool_columns_f32(&r, x, op);
+    }
+  }
+  while (x < w->out[2]) {
     const size_t left = x >= r.inner.lo && x < r.inner.hi ? r.inner.hi - x : 0;
     if (k && stride == 1 && left >= 8) {
       cn_blocked_pool_inner_f32(&r, x, op, k, stride, 8);

@@ -93,11 +93,12 @@ CN_KERNEL void cn_direct_rows_f32(const cn_direct_f32_band *d, size_t i, size_t 
   }
 }
 
-/* All output channels: full tiles, then 4, 2, 1 rows; two rows or one take twice the vectors, to hide an FMA's latency. */
+/* All output channels: full tiles, then 4, 3, 2, 1 rows; less than four take twice the vectors, to hide an FMA's latency. */
 CN_KERNEL void cn_direct_band_f32(const cn_direct_f32_band *d, size_t m) {
   size_t i = 0;
   for (; i + CN_GEMM_F32_MR <= m; i += CN_GEMM_F32_MR) cn_direct_rows_f32(d, i, CN_GEMM_F32_MR, CN_GEMM_F32_NV);
   for (; CN_GEMM_F32_MR > 4 && i + 4 <= m; i += 4) cn_direct_rows_f32(d, i, 4, CN_GEMM_F32_NV);
+  for (; CN_GEMM_F32_MR > 3 && i + 3 <= m; i += 3) cn_direct_rows_f32(d, i, 3, 2 * CN_GEMM_F32_NV);
   for (; CN_GEMM_F32_MR > 2 && i + 2 <= m; i += 2) cn_direct_rows_f32(d, i, 2, 2 * CN_GEMM_F32_NV);
   for (; i < m; i++) cn_direct_rows_f32(d, i, 1, 2 * CN_GEMM_F32_NV);
 }

@@ -45,12 +45,12 @@ CN_INLINE size_t cn_direct_scratch(const cn_window *w, size_t lanes) {
 /* Whether a convolution of known sizes should run direct (cn_conv_f32_direct) rather than gathered (cn_conv_f32), for a
  * target's vector width and register tile. Cycles for a row of the tile's pixels and one place of the depth, fitted to measured
  * layers on AVX2: direct m / use of the lanes, gathered m + 8 + 5 for each row of the image that the pixels touch + 20 / c. A panel
- * of weights must stay in the first cache, a band's copy in the second. */
+ * of weights must stay in the first cache unless it serves few channels, a band's copy in the second. */
 CN_INLINE int cn_conv_direct_wins(const cn_window *w, size_t lanes, size_t mr, size_t nr) {
   const size_t depth = cn_volume(w->kernel) * w->c, width = w->out[2], padded = cn_round_up(width, lanes);
   if (cn_volume(w->kernel) == 1 || cn_volume(w->out) == 0 || depth == 0) return 0;
-  if (w->up[0] != 1 || w->up[1] != 1 || w->up[2] != 1 || depth > 8192 / mr) return 0;
-  if (cn_direct_scratch(w, lanes) > 8192 * lanes) return 0;
+  if (w->up[0] != 1 || w->up[1] != 1 || w->up[2] != 1 || depth > (2 * w->m > mr ? 8192 / mr : 4096)) return 0;
+  if (cn_direct_scratch(w, lanes) > 12288 * lanes) return 0;
   return w->m * (padded + padded / 32) < (w->m + 8 + 20 / w->c) * width + 5 * nr;
 }
 

@@ -13,6 +13,13 @@ static int mpfr_exact_sigmoid(mpfr_ptr y, mpfr_srcptr x, mpfr_rnd_t r) { /* 1 / 
   return mpfr_si_div(y, 1, y, r);
 }
 
+static int mpfr_exact_silu(mpfr_ptr y, mpfr_srcptr x, mpfr_rnd_t r) { /* x / (1 + e^-x) */
+  mpfr_neg(y, x, r);
+  mpfr_exp(y, y, r);
+  mpfr_add_si(y, y, 1, r);
+  return mpfr_div(y, x, y, r);
+}
+
 /* log(1 + e^x); from 256 on it is x to more digits than are kept. */
 static int mpfr_exact_softplus(mpfr_ptr y, mpfr_srcptr x, mpfr_rnd_t r) {
   if (mpfr_cmp_si(x, 256) > 0) return mpfr_set(y, x, r);

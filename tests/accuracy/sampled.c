@@ -18,6 +18,7 @@ static Wide exact_signl(Wide x) { return isnan(x) ? x : (Wide)((x > 0) - (x < 0)
 static Wide exact_reciprocall(Wide x) { return 1 / x; }
 static Wide exact_sigmoidl(Wide x) { return x < 0 ? expl(x) / (1 + expl(x)) : 1 / (1 + expl(-x)); }
 static Wide exact_rsqrtl(Wide x) { return 1 / sqrtl(x); }
+static Wide exact_silul(Wide x) { return isinf(x) ? (x > 0 ? x : -0.0L) : x * exact_sigmoidl(x); }
 static Wide exact_softplusl(Wide x) { return x > 0 ? x + log1pl(expl(-x)) : log1pl(expl(x)); }
 static Wide exact_softsignl(Wide x) { return isinf(x) ? copysignl(1, x) : x / (1 + fabsl(x)); }
 static Wide exact_mishl(Wide x) {

@@ -18,6 +18,7 @@ static double exact_sign(double x) { return isnan(x) ? x : (double)((x > 0) - (x
 static double exact_rsqrt(double x) { return 1 / sqrt(x); }
 static double exact_reciprocal(double x) { return 1 / x; }
 static double exact_sigmoid(double x) { return x < 0 ? exp(x) / (1 + exp(x)) : 1 / (1 + exp(-x)); }
+static double exact_silu(double x) { return isinf(x) ? (x > 0 ? x : -0.0) : x * exact_sigmoid(x); }
 static double exact_softplus(double x) { return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x)); }
 static double exact_softsign(double x) { return isinf(x) ? copysign(1, x) : x / (1 + fabs(x)); }
 static double exact_mish(double x) {

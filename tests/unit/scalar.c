@@ -135,6 +135,7 @@ static void special_values(void **state) {
       {SC_sigmoid, -inf, 0},    {SC_sigmoid, inf, 1},     {SC_sigmoid, 0, 0.5},     {SC_softplus, inf, inf}, {SC_softplus, -inf, 0},
       {SC_softsign, inf, 1},    {SC_softsign, -0.0, -0.0}, {SC_gelu, inf, inf},     {SC_gelu, -inf, -0.0},  {SC_gelu, -0.0, -0.0},
       {SC_gelu_tanh, inf, inf}, {SC_gelu_tanh, 0, 0},     {SC_mish, inf, inf},      {SC_mish, -0.0, -0.0},
+      {SC_silu, inf, inf},      {SC_silu, -inf, -0.0},  {SC_silu, -0.0, -0.0},    {SC_silu, 0x1p100, 0x1p100},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) check_one(rows[i].fn, rows[i].x, rows[i].want);
   for (int f = 0; f < SC_COUNT; f++)
