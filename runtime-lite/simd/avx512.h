@@ -156,7 +156,13 @@ CN_KERNEL cn_vs32 cn_vs32_first_bit(cn_vs32 v) {
   return _mm512_and_si512(_mm512_sub_epi32(exponent, _mm512_set1_epi32(127)), _mm512_set1_epi32(31));
 }
 
-CN_KERNEL cn_vf32 cn_vf32_at(const float *p, cn_vs32 i) { return _mm512_i32gather_ps(i, p, 4); }
+/* Without optimisation gcc has a macro for it, whose mask of all lanes changes its sign. */
+CN_KERNEL cn_vf32 cn_vf32_at(const float *p, cn_vs32 i) {
+  CN_PRAGMA(GCC diagnostic push)
+  CN_PRAGMA(GCC diagnostic ignored "-Wsign-conversion")
+  return _mm512_i32gather_ps(i, p, 4);
+  CN_PRAGMA(GCC diagnostic pop)
+}
 
 CN_KERNEL cn_vf32 cn_vf32_at32(const float *p, cn_vs32 i) {
   return _mm512_permutex2var_ps(_mm512_loadu_ps(p), i, _mm512_loadu_ps(p + 16));
