@@ -56,6 +56,8 @@ typedef uint8_t castnet_f8e4m3fnuz;
 typedef uint8_t castnet_f8e5m2;
 typedef uint8_t castnet_f8e5m2fnuz;
 typedef uint8_t castnet_f8e8m0;
+typedef uint8_t castnet_f6e2m3; /* in the low 6 bits */
+typedef uint8_t castnet_f6e3m2;
 typedef struct castnet_c64 { float re, im; } castnet_c64;
 typedef struct castnet_c128 { double re, im; } castnet_c128;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT-0 */
-/* Floats of 8 and 4 bits (bit patterns). */
+/* Floats of 8, 6 and 4 bits (bit patterns). */
 #ifndef CN_SCALAR_F8_H
 #define CN_SCALAR_F8_H
 
@@ -139,6 +139,29 @@ CN_INLINE uint8_t cn_cast_f32_f4e2m1(float x) {
   const uint32_t code = cn_narrow_f32(ax, 1, 1);
   const uint32_t a = cn_pick_u32((ax < 0x41000000u) & (code < 7), code, 7);
   return (uint8_t)cn_pick_u32(x == x, a | (u >> 28 & 8u), 8);
+}
+
+/* Codes of 6 bits, to nearest even; they saturate at 7.5 and 28, and have no NaN either. */
+CN_INLINE uint8_t cn_cast_f32_f6e2m3(float x) {
+  const uint32_t u = cn_bits_f32(x), ax = u & 0x7fffffffu;
+  const uint32_t code = cn_narrow_f32(ax, 3, 1);
+  const uint32_t a = cn_pick_u32((ax < 0x41000000u) & (code < 31), code, 31);
+  return (uint8_t)cn_pick_u32(x == x, a | (u >> 26 & 32u), 32);
+}
+
+CN_INLINE float cn_cast_f6e2m3_f32(uint8_t h) {
+  return cn_sign_bit_f32(cn_widen_f32(h & 31u, 3, 1), (uint8_t)(h << 2));
+}
+
+CN_INLINE uint8_t cn_cast_f32_f6e3m2(float x) {
+  const uint32_t u = cn_bits_f32(x), ax = u & 0x7fffffffu;
+  const uint32_t code = cn_narrow_f32(ax, 2, 3);
+  const uint32_t a = cn_pick_u32((ax < 0x42000000u) & (code < 31), code, 31);
+  return (uint8_t)cn_pick_u32(x == x, a | (u >> 26 & 32u), 32);
+}
+
+CN_INLINE float cn_cast_f6e3m2_f32(uint8_t h) {
+  return cn_sign_bit_f32(cn_widen_f32(h & 31u, 2, 3), (uint8_t)(h << 2));
 }
 
 CN_INLINE float cn_cast_f4e2m1_f32(uint8_t h) {

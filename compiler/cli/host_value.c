@@ -1,5 +1,5 @@
-/* Values of data sets as the interpreter takes them, and what it gives as values: elements unpacked and aligned; sequences and optionals
- * as generated code has them at its border (runtime-lite/ops/sequence_io.h), and as it keeps them (ops/sequence.h). */
+/* Values of data sets as the interpreter takes them, and what it gives as values: elements unpacked and aligned; in sequences and optionals
+ * packed, as generated code has them at its border (runtime-lite/ops/sequence_io.h), and as it keeps them (ops/sequence.h). */
 #include "cli/host_value.h"
 
 #include "ops/sequence_io.h"
@@ -22,7 +22,8 @@ static cn_seq_list list_of(Arena *a, const OnnxValue *v) {
   cn_seq_tensor *items = NEW_ARRAY(a, cn_seq_tensor, v->n_items);
   for (size_t i = 0; i < v->n_items; i++) {
     const OnnxTensor *t = v->items[i].tensor;
-    items[i] = (cn_seq_tensor){host_data(a, t), t->dims, t->n_dims};
+    const bool shared_bytes = dtype_rows[dtype_from_onnx(t->data_type)].bits < 8;
+    items[i] = (cn_seq_tensor){shared_bytes ? t->data : host_data(a, t), t->dims, t->n_dims};
   }
   return (cn_seq_list){items, v->n_items};
 }
@@ -60,11 +61,12 @@ bool host_from_value(Arena *a, const OnnxValue *v, const castnet_type *type, Hos
 }
 
 /* ---- from the interpreter ---- */
-static const OnnxTensor *tensor_value(Arena *a, DType dtype, uint32_t rank, const int64_t *dims, const void *data) {
+static const OnnxTensor *tensor_value(Arena *a, DType dtype, uint32_t rank, const int64_t *dims, const void *data, bool in_sequence) {
   OnnxTensor *t = NEW(a, OnnxTensor);
   size_t n = 1;
   for (uint32_t i = 0; i < rank; i++) n *= (size_t)dims[i];
-  const Tensor *packed = tensor_from_host(a, dtype, n, data);
+  const Tensor as_it_is = {.dtype = dtype, .n = n, .bytes = data, .n_bytes = cn_seq_bytes(n, dtype_rows[dtype].bits)};
+  const Tensor *packed = in_sequence && dtype_rows[dtype].bits < 8 ? &as_it_is : tensor_from_host(a, dtype, n, data);
   *t = (OnnxTensor){.data_type = dtype_rows[dtype].onnx, .n_dims = rank, .dims = arena_dup(a, dims, rank * sizeof *dims), .n_elements = n,
                     .data = packed->bytes, .data_bytes = packed->n_bytes};
   if (dtype_rows[dtype].kind == KIND_X) {
@@ -83,7 +85,7 @@ static OnnxValue sequence_value(Arena *a, OnnxTypeKind kind, int dtype, const vo
     const cn_seq_item head = cn_seq_read_item(at);
     int64_t dims[CN_SEQ_RANK];
     for (int64_t k = 0; k < head.rank; k++) dims[k] = cn_seq_dim(at, k);
-    items[i] = (OnnxValue){.kind = ONNX_TYPE_TENSOR, .tensor = tensor_value(a, dtype_from_onnx(dtype), (uint32_t)head.rank, dims, cn_seq_data(at))};
+    items[i] = (OnnxValue){.kind = ONNX_TYPE_TENSOR, .tensor = tensor_value(a, dtype_from_onnx(dtype), (uint32_t)head.rank, dims, cn_seq_data(at), true)};
     at += CN_SEQ_LINE * head.lines;
   }
   v.items = items;
@@ -94,7 +96,7 @@ const OnnxValue *host_to_value(Arena *a, const HostTensor *h, const castnet_type
   OnnxValue *v = NEW(a, OnnxValue);
   if (!h->data) return NULL;
   if (!type || type->kind == CASTNET_KIND_TENSOR) {
-    *v = (OnnxValue){.kind = ONNX_TYPE_TENSOR, .tensor = tensor_value(a, h->dtype, h->rank, h->dims, h->data)};
+    *v = (OnnxValue){.kind = ONNX_TYPE_TENSOR, .tensor = tensor_value(a, h->dtype, h->rank, h->dims, h->data, false)};
   } else if (type->kind == CASTNET_KIND_SEQUENCE) {
     *v = sequence_value(a, ONNX_TYPE_SEQUENCE, type->elem->dtype, h->data);
   } else if (type->elem->kind == CASTNET_KIND_TENSOR) {

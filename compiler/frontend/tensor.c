@@ -114,6 +114,21 @@ static bool external_read(Reader *r, OnnxTensor *t, Str bytes, const OnnxEntry *
   return true;
 }
 
+/* ---- float6: raw and external data are a stream of 6 bits an element, low bits first; elsewhere each has a byte ---- */
+static bool float6_unpack(Reader *r, OnnxTensor *t) {
+  const unsigned char *from = t->data;
+  unsigned char *to = reader_alloc(r, t->n_elements, 1);
+  if (!to) return false;
+  for (size_t i = 0; i < t->n_elements; i++) {
+    const size_t at = i / 4 * 3 + i % 4 * 6 / 8;
+    const unsigned shift = (unsigned)(i % 4 * 6 % 8), next = shift > 2 ? from[at + 1] : 0u; /* the next byte only where the element reaches into it */
+    to[i] = (unsigned char)((from[at] | next << 8) >> shift & 63u);
+  }
+  t->data = to;
+  t->data_bytes = t->n_elements;
+  return true;
+}
+
 static bool segment_refuse(Reader *r, Str bytes, void *ret) {
   return tensor_bad(r, DIAG_E0103, ret, bytes, "it is stored in segments, which nothing reads");
 }
@@ -151,8 +166,11 @@ bool tensor_read(Reader *r, Str bytes, void *ret) {
     return tensor_bad(r, DIAG_E0103, t, bytes, "elements of type %s are in %s, not in %s", dtype_name(type), stray,
                       held_names[held]);
   if (type == DT_str) return strings_check(r, t, bytes);
-  if (t->external) return external_read(r, t, bytes, entries, n_entries, size);
-  return data_check(r, t, bytes, n_held * entry_bytes(type), size);
+  const bool stream = dtype_is_float6(type) && (t->external || t->has_raw);
+  if (stream) size -= size / 4; /* ceil(6 n / 8) */
+  const unsigned bad = r->n_bad;
+  const bool ok = t->external ? external_read(r, t, bytes, entries, n_entries, size) : data_check(r, t, bytes, n_held * entry_bytes(type), size);
+  return ok && (!stream || r->n_bad != bad || float6_unpack(r, t));
 }
 
 bool sparse_read(Reader *r, Str bytes, void *ret) {

@@ -17,6 +17,23 @@ static castnet_op *find_routine(Str symbol) {
 }
 
 /* ---- operands ---- */
+/* Routines get elements that share bytes as generated code has them; here each has a byte. */
+static bool is_packed(const Interp *in, uint32_t tensor) { return tensor != NO_TENSOR && dtype_rows[in->p->tensors.data[tensor].dtype].bits < 8; }
+
+static void pack(Interp *in, uint32_t tensor, castnet_tensor *x) {
+  if (is_packed(in, tensor) && x->data) x->data = (void *)(uintptr_t)tensor_from_host(in->a, in->p->tensors.data[tensor].dtype, x->capacity, x->data)->bytes;
+}
+
+static InterpStatus unpack(Interp *in, uint32_t tensor, const castnet_tensor *y) {
+  unsigned char *data;
+  if (!is_packed(in, tensor) || !y->data) return INTERP_OK;
+  const InterpStatus st = interp_tensor(in, tensor, &data);
+  Tensor t = {.dtype = in->p->tensors.data[tensor].dtype, .n = y->capacity, .bytes = y->data};
+  if (st != INTERP_OK || !dtype_bytes(t.dtype, t.n, &t.n_bytes)) return INTERP_ERR_DIM;
+  if (t.n) memcpy(data, tensor_host_elements(in->a, &t), t.n);
+  return INTERP_OK;
+}
+
 static bool is_defined_here(const ExternStep *e, const Dim *d) {
   for (uint32_t i = 0; i < e->n_defs; i++)
     if (e->defs[i].symbol == d) return true;
@@ -124,8 +141,11 @@ InterpStatus interp_extern(Interp *in, const Step *s) {
   if (st == INTERP_OK && s->scratch != NO_TENSOR) st = interp_tensor(in, s->scratch, &scratch);
   if (st == INTERP_OK && s->scratch != NO_TENSOR) st = interp_size(in, in->p->tensors.data[s->scratch].dims[0], &scratch_size);
   if (st != INTERP_OK) return st;
+  for (uint32_t k = 0; k < s->n_in; k++) pack(in, s->in[k], &x[k]);
+  for (uint32_t k = 0; k < n_out; k++) pack(in, out[k], &y[k]);
   const RoutineCall r = {fn, x, y, s->n_in, n_out, attrs, e->attr.n_attrs, scratch, (size_t)scratch_size};
   st = e->attr.strings ? call_for_strings(in, &r, &env) : status_of(call(&r, &env));
+  for (uint32_t k = 0; k < n_out && st == INTERP_OK; k++) st = unpack(in, out[k], &y[k]);
   for (uint32_t k = 0; k < e->n_defs && st == INTERP_OK; k++)
     st = decide(in, e->defs[k].symbol, y[e->defs[k].out].dims[e->defs[k].axis], INTERP_ERR_OP);
   return st;

@@ -21,6 +21,8 @@
 #define CTYPE_f8e5m2fnuz uint8_t
 #define CTYPE_f8e8m0 uint8_t
 #define CTYPE_f4e2m1 uint8_t
+#define CTYPE_f6e2m3 uint8_t
+#define CTYPE_f6e3m2 uint8_t
 
 /* ---- the pairs that have a function of their own ---- */
 #define PAIRS_FLOAT(X, f) X(f, s8) X(f, s16) X(f, s32) X(f, s64) X(f, u8) X(f, u16) X(f, u32) X(f, u64) X(f, b1)
@@ -39,7 +41,8 @@
   X(f32, f16) X(f16, f32) X(f32, bf16) X(bf16, f32) \
   X(f32, f8e4m3fn) X(f8e4m3fn, f32) X(f32, f8e4m3fnuz) X(f8e4m3fnuz, f32) \
   X(f32, f8e5m2) X(f8e5m2, f32) X(f32, f8e5m2fnuz) X(f8e5m2fnuz, f32) \
-  X(f32, f8e8m0) X(f8e8m0, f32) X(f32, f4e2m1) X(f4e2m1, f32)
+  X(f32, f8e8m0) X(f8e8m0, f32) X(f32, f4e2m1) X(f4e2m1, f32) \
+  X(f32, f6e2m3) X(f6e2m3, f32) X(f32, f6e3m2) X(f6e3m2, f32)
 #define NOSAT(X) X(f8e4m3fn) X(f8e4m3fnuz) X(f8e5m2) X(f8e5m2fnuz) X(f8e8m0)
 
 #define LOOP(fn, from, to) \
@@ -130,7 +133,7 @@ size_t cast_path(DType from, DType to, bool saturate, const CastStep *ret[CAST_S
   return n;
 }
 
-bool bits_exist(DType from, DType to) { return is_numeric(from) && is_numeric(to) && dtype_rows[from].bits == dtype_rows[to].bits; }
+bool bits_exist(DType from, DType to) { return is_numeric(from) && is_numeric(to) && dtype_rows[from].bits == dtype_rows[to].bits && !dtype_is_float6(from) && !dtype_is_float6(to); }
 
 /* An unsigned integer with the bits of t: the type that it is computed in. */
 static DType bits_carrier(DType t) {

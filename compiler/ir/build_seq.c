@@ -5,7 +5,10 @@
 static const Dim *lines_of(DimCtx *c, const Dim *bytes) { return dim_ceildiv(c, bytes, dim_const(c, SEQ_LINE)); }
 
 const Dim *build_seq_item_bytes(Builder *b, DType t, uint32_t rank, const Dim *const *dims) {
-  return dim_mulc(b->ir->dims, dim_product(b->ir->dims, dims, rank), dtype_rows[t].bits / 8);
+  DimCtx *c = b->ir->dims;
+  const unsigned bits = dtype_rows[t].bits;
+  const Dim *n = dim_product(c, dims, rank);
+  return bits < 8 ? dim_ceildiv(c, n, dim_const(c, 8 / bits)) : dim_mulc(c, n, bits / 8);
 }
 
 int64_t build_seq_head_lines(uint32_t rank) { return (16 + 8 * (int64_t)rank + SEQ_LINE - 1) / SEQ_LINE; }

@@ -27,6 +27,7 @@ DType dtype_from_onnx(int64_t onnx); /* DT_NONE if unknown */
 DType dtype_from_name(Str name);     /* DT_NONE if unknown */
 static inline const char *dtype_name(DType t) { return dtype_rows[t].name; }
 static inline bool dtype_is_float(DType t) { return dtype_rows[t].kind == KIND_F; }
+static inline bool dtype_is_float6(DType t) { return t == DT_f6e2m3 || t == DT_f6e3m2; } /* whose codes do not fill their bytes */
 static inline bool dtype_is_int(DType t) { return dtype_rows[t].kind == KIND_S || dtype_rows[t].kind == KIND_U; }
 
 /* The type in which arithmetic on t is done: f32 for every float narrower than it, s8/u8 for narrower integers, else t. */

@@ -285,6 +285,7 @@ Program *lower_graph(Arena *a, Ir *ir, const LowerOptions *opt) {
   if (opt->fuse && !l.failed && !program_has_control(p)) lower_fuse_attention(&l);
   if (l.failed || !lower_check_symbols(&l)) return NULL;
   lower_name_origins(&l);
+  lower_shared_bytes(p);
   if (opt->fixed_weights) lower_find_sure(&l);
   return p;
 }

@@ -43,6 +43,7 @@ bool lower_lrn(Lower *l, const Node *n);
 bool lower_softmax(Lower *l, const Node *n);
 bool lower_norm(Lower *l, const Node *n);
 void lower_fuse_attention(Lower *l); /* over all steps, once they are made */
+void lower_shared_bytes(Program *p);       /* the same */
 bool lower_recurrent(Lower *l, const Node *n);
 bool lower_extern(Lower *l, const Node *n);
 bool lower_try_trees(Lower *l, const Node *n); /* a tree ensemble by vectors; false: not this one */

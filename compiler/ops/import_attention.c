@@ -97,7 +97,8 @@ bool import_attention(OpContext *c) {
   Value *p = build_cast(
       b, op_probabilities(c, build_cast(b, scores, work == DT_NONE ? t : work, true), bias, may_be_blind), t, true);
   if (mode == 3 && op_wants(c, 3)) c->out[3] = p;
-  Value *y = op_grouped_matmul(c, p, v);
+  const DType wide = dtype_rows[v->type.dtype].bits > dtype_rows[t].bits ? v->type.dtype : t; /* V may be of another type than Q, K and Y */
+  Value *y = build_cast(b, op_grouped_matmul(c, build_cast(b, p, wide, true), build_cast(b, v, wide, true)), t, true);
   return op_give(c, 0, op_rank(c, 0) == 3 ? op_join_heads(c, y) : y);
 }
 

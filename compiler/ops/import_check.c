@@ -5,17 +5,20 @@ typedef struct TypeSet {
   const char *name;
   uint32_t bits; /* of DType */
 } TypeSet;
-#define T(t) (1u << DT_##t)
+#define BIT(t) (1u << ((t) - 1)) /* of a DType but DT_NONE */
+#define T(t) BIT(DT_##t)
 enum {
   SINT = T(s8) | T(s16) | T(s32) | T(s64),
   UINT = T(u8) | T(u16) | T(u32) | T(u64),
   FLOAT = T(f16) | T(bf16) | T(f32) | T(f64),
-  TENSORS = (1u << DT_COUNT) - 1, /* of any type */
+  TENSORS = BIT(DT_COUNT) - 1, /* of any type */
   MAPS = 1u << 28, SEQUENCES = 1u << 29, OPTIONALS = 1u << 30, /* of tensors of any type */
-  F8 = T(f8e4m3fn) | T(f8e4m3fnuz) | T(f8e5m2) | T(f8e5m2fnuz) | T(f8e8m0)
+  F8 = T(f8e4m3fn) | T(f8e4m3fnuz) | T(f8e5m2) | T(f8e5m2fnuz) | T(f8e8m0),
+  F6 = T(f6e2m3) | T(f6e3m2)
 };
+_Static_assert(DT_COUNT - 1 <= 28, "element types have a bit each below those of maps, sequences and optionals");
 static const TypeSet type_sets[] = {
-    {"float", FLOAT}, {"sint", SINT}, {"uint", UINT}, {"int", SINT | UINT}, {"num", FLOAT | SINT | UINT}, {"f8", F8},
+    {"float", FLOAT}, {"sint", SINT}, {"uint", UINT}, {"int", SINT | UINT}, {"num", FLOAT | SINT | UINT}, {"f8", F8}, {"f6", F6},
     {"int4", T(u4) | T(s4) | T(u2) | T(s2)}, {"bool", T(b1)}, {"complex", T(c64) | T(c128)}, {"all", TENSORS},
     {"seq", SEQUENCES}, {"opt", OPTIONALS}, {"map", MAPS},
 };
@@ -41,7 +44,7 @@ static uint32_t variable_set(const char *types, Str variable) {
       for (size_t i = 0; i < sizeof type_sets / sizeof *type_sets; i++)
         if (str_is(item, type_sets[i].name)) bits |= type_sets[i].bits;
       DType t = dtype_from_name(item);
-      if (t != DT_NONE) bits |= 1u << t;
+      if (t != DT_NONE) bits |= BIT(t);
     }
     return bits;
   }
@@ -104,7 +107,7 @@ static bool check_types(OpContext *c, const Slot *slots, size_t n_slots) {
     ok = ok && kind_ok;
     if (!kind_ok || c->in[k]->type.seq || c->in[k]->type.map) continue;
     DType t = c->in[k]->type.dtype;
-    if (!(set >> t & 1)) ok = op_fail(c, DIAG_E0401, "input %zu has element type %s, which %s does not take", k, dtype_name(t), c->row->type);
+    if (!(set & BIT(t))) ok = op_fail(c, DIAG_E0401, "input %zu has element type %s, which %s does not take", k, dtype_name(t), c->row->type);
     if (s->variable.ptr[0] >= 'a' && s->variable.ptr[0] <= 'z') continue;
     size_t i = 0;
     while (i < n_bound && !str_eq(bound[i].variable, s->variable)) i++;

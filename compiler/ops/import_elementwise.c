@@ -256,7 +256,7 @@ bool import_cast_like(OpContext *c) {
 /* Complex numbers are structures, whose bytes a routine copies; all else is an expression. */
 bool import_bit_cast(OpContext *c) {
   const DType from = op_dtype(c, 0), to = dtype_from_onnx(op_int(c, "to", 0));
-  if (to == DT_NONE || dtype_rows[from].bits != dtype_rows[to].bits) return op_fail(c, DIAG_E0304, "attribute \"to\" names no type of %u bits", dtype_rows[from].bits);
+  if (to == DT_NONE || dtype_is_float6(to) || dtype_rows[from].bits != dtype_rows[to].bits) return op_fail(c, DIAG_E0304, "attribute \"to\" names no type of %u bits", dtype_rows[from].bits);
   if (from == to) return give(c, c->in[0]);
   if (bits_exist(from, to)) return give(c, build_bits(&c->b, c->in[0], to));
   const Type type = type_tensor(c->b.ir, to, op_rank(c, 0), c->in[0]->type.dims);

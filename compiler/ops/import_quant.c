@@ -69,7 +69,8 @@ bool import_quantize_linear(OpContext *c) {
   zero = spread(c, zero, x, axis, block);
   if (!scale) return false;
   DType work = dtype_from_onnx(op_int(c, "precision", 0));
-  if (work == DT_NONE) work = dtype_is_float(scale->type.dtype) ? scale->type.dtype : DT_f32;
+  if (work == DT_NONE) work = scale->type.dtype == DT_f8e8m0 ? x->type.dtype : scale->type.dtype; /* a scale of e8m0 has no digits to divide in */
+  if (!dtype_is_float(work)) work = DT_f32;
   x = build_cast(b, x, work, true);
   scale = build_cast(b, scale, work, true);
   if (work == DT_f32 && (to == DT_u8 || to == DT_s8))

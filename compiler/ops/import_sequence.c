@@ -43,10 +43,6 @@ static bool known_place(OpContext *c, size_t k, int64_t n, int64_t last, int64_t
   return *ret >= 0 && *ret <= last;
 }
 
-static bool holds(OpContext *c, DType t) {
-  return (dtype_rows[t].bits >= 8 && t != DT_NONE) || op_unsupported(c, "a sequence of %s", dtype_name(t));
-}
-
 /* Calls a routine that makes a sequence. */
 static Value *make(OpContext *c, const char *symbol, Value *const *in, size_t n_in, const RoutineInt *attrs, size_t n_attrs, SeqType s,
                  const Dim *lines, const SeqItems *items) {
@@ -100,7 +96,8 @@ static bool declared_item(OpContext *c, const OnnxType *t, SeqType *s) {
 /* Most elements of an axis for a tensor made of what lies in `lines`: NULL where they are not known before the call, or two axes are open. */
 static const Dim *axis_bound(OpContext *c, DType t, const Dim *lines, uint32_t rank, const Dim *const *dims) {
   DimCtx *d = op_dims(c);
-  const Dim *known = dim_const(d, dtype_rows[t].bits / 8);
+  const unsigned bits = dtype_rows[t].bits;
+  const Dim *known = dim_const(d, bits < 8 ? 1 : bits / 8);
   unsigned open = 0;
   for (uint32_t i = 0; i < rank; i++) {
     if (dims[i]) known = dim_mul(d, known, dims[i]);
@@ -108,7 +105,7 @@ static const Dim *axis_bound(OpContext *c, DType t, const Dim *lines, uint32_t r
   }
   int64_t unit;
   if (open != 1 || dim_has_data(lines) || !dim_is_const(known, &unit) || unit < 1) return NULL;
-  return dim_floordiv(d, dim_mulc(d, dim_addc(d, lines, -1), SEQ_LINE), known);
+  return dim_floordiv(d, dim_mulc(d, dim_addc(d, lines, -1), bits < 8 ? SEQ_LINE * (8 / bits) : SEQ_LINE), known);
 }
 
 /* A routine whose result's open (NULL) dimensions are measured. */
@@ -136,7 +133,7 @@ Value *sequence_take(OpContext *c, Value *seq, Value *place, const OnnxType *dec
 
 /* ---- sequences ---- */
 Value *sequence_none(OpContext *c, DType t) {
-  return holds(c, t) ? construct(c, (SeqType){SEQ_SEQUENCE, t, SEQ_RANK_UNKNOWN, NULL, false}, NULL, 0, false) : NULL;
+  return construct(c, (SeqType){SEQ_SEQUENCE, t, SEQ_RANK_UNKNOWN, NULL, false}, NULL, 0, false);
 }
 
 bool import_sequence_empty(OpContext *c) {
@@ -148,7 +145,7 @@ bool import_sequence_empty(OpContext *c) {
 bool import_sequence_construct(OpContext *c) {
   SeqType s = build_seq_of(&op_in(c, 0)->type);
   for (size_t i = 1; i < c->n_in; i++) s = build_seq_join(&c->b, s, build_seq_of(&op_in(c, i)->type));
-  return holds(c, s.dtype) && op_give(c, 0, construct(c, s, c->in, c->n_in, false));
+  return op_give(c, 0, construct(c, s, c->in, c->n_in, false));
 }
 
 /* in: sequence, tensor, place or NULL. */
@@ -256,7 +253,7 @@ bool import_split_to_sequence(OpContext *c) {
   Value *x = op_in(c, 0);
   const uint32_t rank = op_rank(c, 0);
   uint32_t axis;
-  if (!op_rank_in(c, 0, 1, MAX_RANK) || !op_axis_attr(c, "axis", 0, rank, &axis) || !holds(c, x->type.dtype)) return false;
+  if (!op_rank_in(c, 0, 1, MAX_RANK) || !op_axis_attr(c, "axis", 0, rank, &axis)) return false;
   const bool drop = !op_in(c, 1) && op_int(c, "keepdims", 1) == 0;
   if (op_in(c, 1) && op_rank(c, 1) > 1) return op_fail(c, DIAG_E0402, "split has shape %s", op_shape(c, 1));
   const size_t said = c->b.ir->diags->list.n;
@@ -330,7 +327,7 @@ bool import_optional(OpContext *c) {
   if (v->type.seq) return op_give(c, 0, retype(c, v, SEQ_OPTIONAL_SEQUENCE));
   SeqType s = build_seq_of(&v->type);
   s.form = SEQ_OPTIONAL;
-  return holds(c, s.dtype) && op_give(c, 0, construct(c, s, &v, 1, false));
+  return op_give(c, 0, construct(c, s, &v, 1, false));
 }
 
 static bool is_optional(const Value *v) { return v->type.seq && v->type.seq->form != SEQ_SEQUENCE; }

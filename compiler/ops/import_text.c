@@ -95,7 +95,7 @@ bool import_regex_full_match(OpContext *c) {
 static void text_format(DType t, int64_t *precision, int64_t *least) {
   static const struct { DType t; int precision, least; } formats[] = {
       {DT_f32, 24, -126}, {DT_f16, 11, -14}, {DT_bf16, 8, -126}, {DT_f8e4m3fn, 4, -6}, {DT_f8e4m3fnuz, 4, -7}, {DT_f8e5m2, 3, -14}, {DT_f8e5m2fnuz, 3, -15},
-      {DT_f8e8m0, 1, -127}, {DT_f4e2m1, 2, 0}};
+      {DT_f8e8m0, 1, -127}, {DT_f4e2m1, 2, 0}, {DT_f6e2m3, 4, 0}, {DT_f6e3m2, 3, -2}};
   *precision = 53;
   *least = -1022;
   for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)

@@ -174,7 +174,6 @@ bool import_seq_type(Importer *im, const OnnxType *t, Str name, SeqType *ret) {
   if (e->kind != ONNX_TYPE_TENSOR) return type_unsupported(im, name, "sequences and optionals of other values than tensors");
   ret->dtype = dtype_from_onnx(e->elem_type);
   if (ret->dtype == DT_NONE) return bad_type(im, name, "its element type is unknown");
-  if (dtype_rows[ret->dtype].bits < 8) return type_unsupported(im, name, "sequences of types that share bytes");
   if (!e->has_shape) return true;
   if (e->n_dims > MAX_RANK) return bad_type(im, name, "its rank is over 16");
   const Dim **dims = NEW_ARRAY(im->a, const Dim *, e->n_dims);

@@ -40,7 +40,7 @@ bool import_window(OpContext *c) {
   const DType out = output_type(c);
   const Dim *size = read_size(c, c->in[0], "size");
   if (out == DT_NONE || !size) return false;
-  Formula f = {.a = op_arena(c), .t = out == DT_f64 ? DT_f64 : DT_f32};
+  Formula f = {.a = op_arena(c), .t = out == DT_f64 || dtype_is_int(out) ? DT_f64 : DT_f32}; /* integers: the middle is 1, not a bit less */
   const Dim *period = op_int(c, "periodic", 1) ? size : dim_addc(op_dims(c), size, -1);
   const uint32_t n = f_cast(&f, expr_index(f.a, &f.e, 0)), length = f_cast(&f, expr_dim(f.a, &f.e, period));
   const uint32_t angle = f_div(&f, f_mul(&f, n, f_const(&f, 2 * 3.14159265358979323846)), length);

@@ -3,13 +3,14 @@
  *
  * The first line holds two int64: how many tensors there are (CN_SEQ_NONE: an optional sequence that is not there) and how many lines
  * are used, this one included. The tensors follow one after the other: int64 lines (of this tensor in all), rank, dims[rank]; from
- * the next full line on its elements, row-major. An optional of a tensor is a sequence of at most one. Only routines write this
+ * the next full line on its elements, row-major, those of 4 and 2 bits packed. An optional of a tensor is a sequence of at most one. Only routines write this
  * form, so what it says is right. */
 #ifndef CN_OPS_SEQUENCE_H
 #define CN_OPS_SEQUENCE_H
 
 #include "base.h"
 #include "castnet_abi.h"
+#include "scalar_packed.h"
 
 enum { CN_SEQ_LINE = 64, CN_SEQ_NONE = -1, CN_SEQ_RANK = 16 };
 
@@ -55,29 +56,52 @@ CN_INLINE size_t cn_seq_count(const void *seq) { return cn_seq_read(seq).count >
 
 CN_INLINE uint8_t cn_seq_is_there(const void *seq) { return (uint8_t)(cn_seq_read(seq).count != CN_SEQ_NONE); }
 
-/* Bytes of an element, by TensorProto.DataType. */
+/* Bits of an element, by TensorProto.DataType. */
 CN_NOINLINE size_t cn_seq_element(uint32_t dtype) {
   switch (dtype) {
-    case 4: case 5: case 10: case 16: return 2;
-    case 1: case 6: case 12: return 4;
-    case 7: case 11: case 13: case 14: return 8;
-    case 8: return sizeof(castnet_string);
-    case 15: return 16;
-    default: return 1;
+    case 4: case 5: case 10: case 16: return 16;
+    case 1: case 6: case 12: return 32;
+    case 7: case 11: case 13: case 14: return 64;
+    case 8: return 8 * sizeof(castnet_string);
+    case 15: return 128;
+    case 21: case 22: case 23: return 4;
+    case 25: case 26: return 2;
+    default: return 8;
   }
 }
+
+/* Bytes of n elements. */
+CN_INLINE size_t cn_seq_bytes(size_t n, size_t element) { return element < 8 ? cn_ceil_div(n, 8 / element) : n * (element / 8); }
 
 /* Lines of a tensor of these dimensions, -1 where they make no size. */
 CN_NOINLINE int64_t cn_seq_lines(const int64_t *dims, size_t rank, size_t element) {
   const uint64_t most = (uint64_t)INT64_MAX / 2;
-  uint64_t bytes = element;
+  uint64_t bits = element;
   for (size_t i = 0; i < rank; i++) {
     if (dims[i] < 0) return -1;
-    if (dims[i] == 0) bytes = 0;
-    else if (bytes > most / (uint64_t)dims[i]) return -1;
-    else bytes *= (uint64_t)dims[i];
+    if (dims[i] == 0) bits = 0;
+    else if (bits > most / (uint64_t)dims[i]) return -1;
+    else bits *= (uint64_t)dims[i];
   }
-  return (int64_t)(cn_seq_head_lines(rank) + (bytes + CN_SEQ_LINE - 1) / CN_SEQ_LINE);
+  return (int64_t)(cn_seq_head_lines(rank) + (bits + 8 * CN_SEQ_LINE - 1) / (8 * CN_SEQ_LINE));
+}
+
+/* n elements from place `from_at` of `from` to place `to_at` of `to`, whose neighbours stay. */
+CN_NOINLINE void cn_seq_move(unsigned char *to, size_t to_at, const unsigned char *from, size_t from_at, size_t n, size_t element) {
+  if (element >= 8) {
+    const size_t bytes = element / 8;
+    if (n) memcpy(to + to_at * bytes, from + from_at * bytes, n * bytes);
+    return;
+  }
+  for (size_t i = 0; i < n; i++) {
+    if (element == 4) cn_put_u4(to, to_at + i, cn_get_u4(from, from_at + i));
+    else cn_put_u2(to, to_at + i, cn_get_u2(from, from_at + i));
+  }
+}
+
+/* Elements that share bytes are put one by one: what lies behind the last is zero, too. */
+CN_INLINE void cn_seq_clear(unsigned char *to, size_t n, size_t element) {
+  if (element < 8 && n) memset(to, 0, cn_seq_bytes(n, element));
 }
 
 /* Writes the head of a tensor; its elements belong at the place returned. */
@@ -122,9 +146,9 @@ CN_INLINE unsigned char *cn_seq_copy(unsigned char *to, const unsigned char *fro
 /* The elements of `in` as a tensor at `at`. */
 CN_NOINLINE unsigned char *cn_seq_put(unsigned char *at, const castnet_tensor *in, int64_t lines) {
   unsigned char *data = cn_seq_begin(at, in->dims, in->rank, lines);
-  size_t bytes = cn_seq_element(in->dtype);
-  for (size_t i = 0; i < in->rank; i++) bytes *= (size_t)in->dims[i];
-  if (bytes) memcpy(data, in->data, bytes);
+  size_t n = 1;
+  for (size_t i = 0; i < in->rank; i++) n *= (size_t)in->dims[i];
+  if (n) memcpy(data, in->data, cn_seq_bytes(n, cn_seq_element(in->dtype)));
   return at + CN_SEQ_LINE * lines;
 }
 
@@ -193,15 +217,15 @@ CN_NOINLINE int cn_op_seq_at(const castnet_tensor *in, size_t n_in, castnet_tens
   if (h.count == CN_SEQ_NONE) return CASTNET_ERR_OP;
   if (!cn_seq_place(in, n_in, 1, h.count, h.count - 1, 0, &i)) return n_in < 2 ? CASTNET_ERR_OP : CASTNET_ERR_INDEX;
   const unsigned char *item = cn_seq_find(in[0].data, i);
-  size_t bytes = cn_seq_element(out->dtype);
+  size_t n = 1;
   if (cn_seq_read_item(item).rank != (int64_t)out->rank) return CASTNET_ERR_DIM;
   for (size_t k = 0; k < out->rank; k++) {
     const int64_t d = cn_seq_dim(item, (int64_t)k);
     if (out->data == NULL) out->dims[k] = d;
     else if (out->dims[k] != d) return CASTNET_ERR_DIM;
-    bytes *= (size_t)d;
+    n *= (size_t)d;
   }
-  if (out->data != NULL && bytes) memcpy(out->data, cn_seq_data(item), bytes);
+  if (out->data != NULL && n) memcpy(out->data, cn_seq_data(item), cn_seq_bytes(n, cn_seq_element(out->dtype)));
   return CASTNET_OK;
 }
 
@@ -238,7 +262,7 @@ CN_NOINLINE int cn_op_seq_split(const castnet_tensor *in, size_t n_in, castnet_t
   const int drop = attrs[1].value.i == 0;
   const int64_t size = x->dims[axis], n = cn_seq_cuts(split, size);
   int64_t dims[CN_SEQ_RANK], lines = 1, first = 0;
-  size_t before = 1, behind = element;
+  size_t before = 1, behind = 1;
   (void)n_out, (void)n_attrs, (void)scratch, (void)scratch_size, (void)env;
   if (n < 0) return CASTNET_ERR_DIM;
   for (size_t i = 0; i < x->rank; i++) {
@@ -262,8 +286,8 @@ CN_NOINLINE int cn_op_seq_split(const castnet_tensor *in, size_t n_in, castnet_t
     const size_t run = (size_t)part * behind;
     lines = cn_seq_lines(dims, rank, element);
     unsigned char *to = cn_seq_begin(at, dims, rank, lines);
-    const unsigned char *from = (const unsigned char *)x->data + (size_t)first * behind;
-    for (size_t k = 0; run && k < before; k++) memcpy(to + k * run, from + k * (size_t)size * behind, run);
+    cn_seq_clear(to, before * run, element);
+    for (size_t k = 0; k < before; k++) cn_seq_move(to, k * run, (const unsigned char *)x->data, (k * (size_t)size + (size_t)first) * behind, run, element);
     at += CN_SEQ_LINE * lines;
     first += part;
   }
@@ -289,7 +313,7 @@ CN_NOINLINE int cn_op_seq_concat(const castnet_tensor *in, size_t n_in, castnet_
   const size_t axis = (size_t)attrs[0].value.i, element = cn_seq_element(out->dtype);
   const int fresh = attrs[1].value.i != 0;
   const unsigned char *item = cn_seq_find(in[0].data, 0);
-  size_t before = 1, behind = element;
+  size_t before = 1, behind = 1, at = 0;
   int64_t size = 0;
   (void)n_in, (void)n_out, (void)n_attrs, (void)scratch, (void)scratch_size, (void)env;
   if (h.count < 1) return CASTNET_ERR_OP;
@@ -309,12 +333,12 @@ CN_NOINLINE int cn_op_seq_concat(const castnet_tensor *in, size_t n_in, castnet_
     if (k < axis) before *= (size_t)out->dims[k];
     if (k > axis) behind *= (size_t)out->dims[k];
   }
-  unsigned char *to = (unsigned char *)out->data;
+  cn_seq_clear((unsigned char *)out->data, before * (size_t)size * behind, element);
   item = cn_seq_find(in[0].data, 0);
   for (int64_t i = 0; i < h.count; i++) {
     const size_t run = (fresh ? 1 : (size_t)cn_seq_dim(item, (int64_t)axis)) * behind;
-    for (size_t k = 0; run && k < before; k++) memcpy(to + k * (size_t)size * behind, cn_seq_data(item) + k * run, run);
-    to += run;
+    for (size_t k = 0; k < before; k++) cn_seq_move((unsigned char *)out->data, at + k * (size_t)size * behind, cn_seq_data(item), k * run, run, element);
+    at += run;
     item += CN_SEQ_LINE * cn_seq_read_item(item).lines;
   }
   return CASTNET_OK;

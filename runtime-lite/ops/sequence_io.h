@@ -76,10 +76,10 @@ CN_NOINLINE int cn_op_seq_pack(const castnet_tensor *in, size_t n_in, castnet_te
   for (size_t i = 0; i < list.count; i++) {
     const cn_seq_tensor t = cn_seq_given_item(&list, i);
     const int64_t more = cn_seq_lines(t.dims, t.rank, element);
-    size_t bytes = element;
-    for (size_t k = 0; k < t.rank; k++) bytes *= (size_t)t.dims[k];
+    size_t n = 1;
+    for (size_t k = 0; k < t.rank; k++) n *= (size_t)t.dims[k];
     unsigned char *data = cn_seq_begin(at, t.dims, t.rank, more);
-    if (bytes) memcpy(data, t.data, bytes);
+    if (n) memcpy(data, t.data, cn_seq_bytes(n, element));
     at += CN_SEQ_LINE * more;
   }
   return CASTNET_OK;

@@ -40,7 +40,8 @@ static const Format formats[] = {
     {DT_f16, 16, 10, 15, 0x7bff, 0x7c00, 0x7c00, false},     {DT_bf16, 16, 7, 127, 0x7f7f, 0x7f80, 0x7f80, false},
     {DT_f8e4m3fn, 8, 3, 7, 0x7e, 0x7e, 0x7f, false},         {DT_f8e5m2, 8, 2, 15, 0x7b, 0x7b, 0x7c, false},
     {DT_f8e4m3fnuz, 8, 3, 8, 0x7f, 0x7f, 0x80, true},        {DT_f8e5m2fnuz, 8, 2, 16, 0x7f, 0x7f, 0x80, true},
-    {DT_f4e2m1, 4, 1, 1, 7, 7, 7, false},
+    {DT_f4e2m1, 4, 1, 1, 7, 7, 7, false},                    {DT_f6e2m3, 6, 3, 1, 31, 31, 31, false},
+    {DT_f6e3m2, 6, 2, 3, 31, 31, 31, false},
 };
 
 static double value_of(const Format *f, uint32_t code) {
@@ -80,7 +81,7 @@ static void narrow_floats(void **state) {
     for (uint32_t code = 0; code < f->last; code++)
       if (f->type != DT_bf16 || code > 0) check_gap(f, code); /* half of bf16's least value is no f32 with neighbours */
     const uint32_t nan = narrow(f->type, true, NAN);
-    if (f->type != DT_f4e2m1) assert_true(isnan(widen(f->type, nan)));
+    if (f->bits > 6) assert_true(isnan(widen(f->type, nan)));
     const float huge[] = {INFINITY, 0x1.fffffep127f, (float)(value_of(f, f->last) * 1.5)};
     for (int i = 0; i < 3; i++) {
       if (i == 2 && isinf(huge[i])) continue;
@@ -92,6 +93,8 @@ static void narrow_floats(void **state) {
   assert_int_equal(narrow(DT_f8e5m2fnuz, true, -0.0f), 0);
   assert_int_equal(narrow(DT_f8e5m2fnuz, true, -1e-30f), 0);
   assert_int_equal(narrow(DT_f4e2m1, true, NAN), 8);
+  assert_int_equal(narrow(DT_f6e2m3, true, NAN), 32);
+  assert_int_equal(narrow(DT_f6e3m2, true, NAN), 32);
   assert_true(isinf(widen(DT_f16, 0x7c00)) && isnan(widen(DT_f16, 0x7c01)) && isinf(widen(DT_f8e5m2, 0xfc)));
 }
 
