@@ -31,6 +31,7 @@ import pairs  # noqa: E402
 import recast  # noqa: E402
 
 BATCH = 40  # nodes in one model
+FEW = 8  # with sequences, each of a size of its own at run time: a workspace's offset is a sum of at most 128 terms
 TRIES = 6  # materials asked before a pair is given up
 
 
@@ -71,7 +72,11 @@ def from_material(source, schema, variable, kind):
         return by_template.Case(source.node, source.opset, source.inputs, source.outputs, f"case {source.name}", source.rtol, source.atol, source.random)
     node, inputs, kinds = retyped(source, schema, variable, kind)
     outputs = [kinds.get(pairs.formal(schema.outputs, k).type_str, element_of(schema, k)) for k in range(len(node.output))]
-    if source.random:
+    if schema.name in ("Cast", "CastLike"):
+        inputs[0] = operands.castable(inputs[0], outputs[0])
+    if schema.name in operands.POSITIVE and kind in recast.INTS and not all(v is None or v.size for v in inputs):
+        raise Refused("the logarithm of nothing is no integer")
+    if source.random or (schema.name == "Dropout" and schema.since_version < 12 and len(node.output) > 1):  # a mask that means nothing without training
         values = [None if v is None else np.zeros(v.shape, recast.dtype_of(name)) for v, name in zip(source.outputs, outputs)]
         return by_template.Case(node, source.opset, inputs, values, "type and shape only", 0.0, 0.0, True)
     try:
@@ -80,8 +85,8 @@ def from_material(source, schema, variable, kind):
         if kind not in ("double", "float16"):
             raise Refused(str(why)) from why
         values, oracle = [None if v is None else judge.rounded(v, name) for v, name in zip(source.outputs, outputs)], f"case {source.name}, rounded"
-        rtol, atol = judge.distances(judge.present(node, outputs), True)
-    return by_template.Case(node, source.opset, inputs, values, oracle, max(rtol, source.rtol if kind == "float" else 0.0), atol)
+        rtol, atol = judge.distances(node, judge.present(node, outputs), True)
+    return by_template.Case(node, source.opset, inputs, values, oracle, rtol, atol)
 
 
 def element_of(schema, k):
@@ -118,10 +123,11 @@ class Writer:
             if f"types/{name}" in self.listed or schema.name == "Gradient":  # whose attributes name values of the graph
                 self.write("batched", self.batched, name, model, *values, judged_outputs(model.graph, case), case.oracle, random_outputs(model.graph, case))
             else:
-                batches.setdefault((case.opset, model.ir_version), []).append((model, *values, case))
-        for k, (_, batch) in enumerate(sorted(batches.items())):
-            for part in range(0, len(batch), BATCH):
-                self.add_batch(schema, f"{k}_{part}", batch[part:part + BATCH])
+                batches.setdefault((case.opset, model.ir_version, is_tensors(model.graph)), []).append((model, *values, case))
+        for k, (key, batch) in enumerate(sorted(batches.items())):
+            most = BATCH if key[2] else FEW
+            for part in range(0, len(batch), most):
+                self.add_batch(schema, f"{k}_{part}", batch[part:part + most])
 
     def add_batch(self, schema, number, batch):
         graphs = [compose.add_prefix_graph(model.graph, f"n{k}_") for k, (model, _, _, _) in enumerate(batch)]
@@ -133,6 +139,10 @@ class Writer:
         judged = {name: near for g, b in zip(graphs, batch) for name, near in judged_outputs(g, b[3]).items()}
         random = [name for g, b in zip(graphs, batch) for name in random_outputs(g, b[3])]
         self.write("batched", self.batched, name, model, [v for b in batch for v in b[1]], [v for b in batch for v in b[2]], judged, "", random)
+
+
+def is_tensors(graph):
+    return all(info.type.WhichOneof("value") == "tensor_type" for info in (*graph.input, *graph.output))
 
 
 def judged_outputs(graph, case):
@@ -178,6 +188,7 @@ def main():
     parser.add_argument("--versions", required=True, type=Path)
     parser.add_argument("--newest", action="store_true", help="only the newest version of each operator")
     parser.add_argument("--only", default="", help="only these operators, commas between; what is there of others is lost")
+    parser.add_argument("--kind", default="", help="only these types, commas between: double,seq(tensor(int4))")
     options = parser.parse_args()
     warnings.filterwarnings("ignore")
     np.seterr(all="ignore")
@@ -187,6 +198,7 @@ def main():
     writer, why, rows = Writer(options.output), [], []
     for schema, some in pairs.wanted(options.newest):
         if not options.only or schema.name in options.only.split(","):
+            some = [p for p in some if not options.kind or (recast.element(p.type) or p.type) in options.kind.split(",")]
             cases = [(pair, case_of(found, schema, pair, why)) for pair in some]
             writer.add(schema, [(pair, case) for pair, case in cases if case])
             rows += some

@@ -71,6 +71,15 @@ def typed_value(source, schema, k, value, name, kind):
     return changed
 
 
+def castable(x, name):
+    """x without what the standard leaves open for that type: fractions beyond an integer's range, infinities, NaN."""
+    if recast.name_of(x) not in (*recast.FLOATS, *recast.SMALL_FLOATS, "float8e8m0") or name not in (*recast.INTS, *recast.SUB_BYTE):
+        return x
+    lo, hi = recast.SUB_BYTE[name] if name in recast.SUB_BYTE else (np.iinfo(recast.dtype_of(name)).min, np.iinfo(recast.dtype_of(name)).max)
+    wide = np.nan_to_num(x.astype(np.float64), nan=1.0, posinf=2.0, neginf=3.0)
+    return np.clip(wide, max(lo, -1e6), min(hi, 1e6)).astype(np.float32).astype(x.dtype)
+
+
 def sequence_lens(source):
     layout = next((a.i for a in source.node.attribute if a.name == "layout"), 0)
     length, batch = source.inputs[0].shape[:2] if not layout else source.inputs[0].shape[1::-1]
