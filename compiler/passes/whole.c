@@ -23,13 +23,16 @@ static Value *as_rows(Builder *b, Value *v) {
   return build_reshape(b, v, 2, dims);
 }
 
+enum { MOST_REDUCED = 256 }; /* elements: a pool sums a larger image by columns, which rounds less than one sum in a row */
+
 /* One result a channel, of all of it and no padding. */
 static bool is_whole_pool(const Node *n) {
   const PoolAttr *a = n->attr;
   const Value *x = n->in[0], *y = n->out[0];
   if (n->n_out > 1 || (a->kind != POOL_AVERAGE && a->kind != POOL_MAX) || a->block) return false;
+  int64_t elements = 1;
   for (uint32_t i = 0; i < a->n_spatial; i++)
-    if (!dim_is(x->type.dims[2 + i], a->kernel[i]) || a->dilation[i] != 1 || !dim_is(a->pad_lo[i], 0) || !dim_is(a->pad_hi[i], 0) || !dim_is(y->type.dims[2 + i], 1)) return false;
+    if (!i64_mul(elements, a->kernel[i], &elements) || elements > MOST_REDUCED || !dim_is(x->type.dims[2 + i], a->kernel[i]) || a->dilation[i] != 1 || !dim_is(a->pad_lo[i], 0) || !dim_is(a->pad_hi[i], 0) || !dim_is(y->type.dims[2 + i], 1)) return false;
   return true;
 }
 

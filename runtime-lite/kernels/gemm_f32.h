@@ -81,12 +81,16 @@ CN_KERNEL void cn_gemm_panel_f32(const cn_gemm_f32_args *g, size_t m0, size_t m1
   }
 }
 
+/* Depth of one row's partial sums, in whichever way its columns are computed: equal columns give equal sums. */
+#define CN_GEMV_F32_KC 128
+
 /* Rows m0 .. m1, panels j0 .. j1. A block of A (MC x KC) stays in the second cache while the panels pass through the first. Sums of parts of
  * the depth, added, have a fraction of the rounding error of one long sum. */
 CN_KERNEL void cn_gemm_block_f32(const cn_gemm_f32_args *g, size_t m0, size_t m1, size_t j0, size_t j1) {
+  const size_t depth = g->m == 1 ? CN_GEMV_F32_KC : CN_GEMM_F32_KC;
   size_t k0 = 0;
   do {
-    const size_t kc = cn_min(CN_GEMM_F32_KC, g->k - k0);
+    const size_t kc = cn_min(depth, g->k - k0);
     const unsigned part = (k0 == 0 ? CN_PART_FIRST : 0) | (k0 + kc == g->k ? CN_PART_LAST : 0);
     for (size_t j = j0; j < j1; j++) {
       const size_t next = j + 1 < j1 ? (j + 1) * g->k + k0 : part & CN_PART_LAST ? cn_min(j + 1, (g->n - 1) / CN_GEMM_F32_NR) * g->k : j0 * g->k + k0 + kc;
@@ -99,9 +103,6 @@ CN_KERNEL void cn_gemm_block_f32(const cn_gemm_f32_args *g, size_t m0, size_t m1
     k0 += kc;
   } while (k0 < g->k);
 }
-
-/* Depth of one row's partial sums. */
-#define CN_GEMV_F32_KC 128
 
 /* One row times four panels side by side: four streams of B, and enough sums in flight to hide the latency of an FMA. */
 CN_KERNEL void cn_gemv_f32(const cn_gemm_f32_args *g, size_t j) {

@@ -10,6 +10,7 @@ Every kernel of runtime-lite/kernels.def is compiled over every target's SIMD la
 MR x NR / lanes FMA instructions (the integer one as many products of pairs), and no such loop may store to the stack.
 """
 
+import concurrent.futures
 import pathlib
 import platform
 import re
@@ -116,26 +117,30 @@ def check(root, compiler, level, target, kernels, directory):
     return bad
 
 
+def judge(root, kernels, case):
+    """One line or more about a compiler, level and target; whether it failed."""
+    compiler, level, target = case
+    machine = (rows(target, "MACHINE") or [[""]])[0][0]
+    command = compiler_for(compiler, machine)
+    title = f"{compiler} {level} {target.stem}"
+    if not command:
+        return f"{title}: skipped, no such compiler", False
+    with tempfile.TemporaryDirectory() as directory:
+        bad = check(root, command, level, target, kernels, pathlib.Path(directory))
+    return "\n  ".join([f"{title}: {'FAILED' if bad else 'ok'}", *bad]), bool(bad)
+
+
 def main():
     root = pathlib.Path(sys.argv[1]).resolve()
     compilers = sys.argv[2:] or ["gcc", "clang"]
     kernels = rows(root / "runtime-lite/kernels.def", "KERNEL")
-    failed = 0
-    with tempfile.TemporaryDirectory() as directory:
-        for compiler in compilers:
-            for level in ("-O0", "-O2", "-O3"):
-                for target in sorted((root / "targets").glob("*.def")):
-                    if rows(target, "LANGUAGE") or rows(target, "LEVELS"):  # kernels are its own (tests/cuda), or those of its levels
-                        continue
-                    machine = (rows(target, "MACHINE") or [[""]])[0][0]
-                    command = compiler_for(compiler, machine)
-                    if not command:
-                        print(f"{compiler} {level} {target.stem}: skipped, no such compiler")
-                        continue
-                    bad = check(root, command, level, target, kernels, pathlib.Path(directory))
-                    failed += bool(bad)
-                    print(f"{compiler} {level} {target.stem}: {'FAILED' if bad else 'ok'}", *bad, sep="\n  ")
-    return failed != 0
+    # kernels are the target's own (tests/cuda), or those of its levels
+    targets = [t for t in sorted((root / "targets").glob("*.def")) if not rows(t, "LANGUAGE") and not rows(t, "LEVELS")]
+    cases = [(c, level, t) for c in compilers for level in ("-O0", "-O2", "-O3") for t in targets]
+    with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
+        found = list(pool.map(lambda case: judge(root, kernels, case), cases))
+    print(*(line for line, _ in found), sep="\n")
+    return any(bad for _, bad in found)
 
 
 if __name__ == "__main__":
