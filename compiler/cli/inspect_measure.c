@@ -135,9 +135,10 @@ bool inspect_stack(Arena *a, Str graph, const char *root, uint64_t *ret) {
   Function *start = map_get(&g.by_title, str_c(root));
   if (!start || !start->defined) return false;
   /* what is reached by pointers only: activations handed to kernels, tasks handed to threads */
-  uint64_t through_pointer = 0;
+  uint64_t through_pointer = 0, all = 0;
   for (size_t i = 0; i < g.all.n; i++) {
     Function *f = g.all.data[i];
+    all += f->own;
     if (f == start || f->called || !f->defined) continue;
     visit(&g, f, 0);
     if (f->most > through_pointer) through_pointer = f->most;
@@ -145,7 +146,7 @@ bool inspect_stack(Arena *a, Str graph, const char *root, uint64_t *ret) {
   for (size_t i = 0; i < g.all.n; i++)
     if (g.all.data[i]->called) g.all.data[i]->state = 0;
   visit(&g, start, through_pointer);
-  *ret = start->most;
+  *ret = start->most < all ? start->most : all; /* nothing calls itself, through pointers neither: no frame is there twice */
   return !g.bad;
 }
 
