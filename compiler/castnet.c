@@ -228,7 +228,8 @@ size_t castnet_n_steps(const castnet *c) { return c->compiled ? calls(c)->n : 0;
 castnet_step castnet_get_step(const castnet *c, size_t i) {
   if (i >= castnet_n_steps(c)) return (castnet_step){.function = ""};
   const BackendCall *call = &calls(c)->data[i];
-  castnet_step s = {call->function.ptr, slice(call->src.node_name), slice(call->src.op_type), -1, -1, slice(call->ops), slice(call->how)};
+  castnet_step s = {call->function.ptr, slice(call->step->src.node_name), slice(call->step->src.op_type), -1, -1,
+                    slice(step_ops(c->arena, call->step)), slice(step_how(c->arena, call->step))};
   (void)dim_is_const(call->cost.macs, &s.macs);
   (void)dim_is_const(call->cost.bytes, &s.bytes);
   return s;

@@ -31,9 +31,8 @@ typedef struct BackendOptions {
 /* A call of N_run: what castnet_env.step counts. */
 typedef struct BackendCall {
   Str function;
-  DiagPlace src; /* the ONNX node */
+  const Step *step;
   StepCost cost;
-  Str ops, how;  /* for reports: castnet_step has them */
 } BackendCall;
 
 typedef VEC(BackendCall) BackendCalls;

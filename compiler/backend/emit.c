@@ -230,12 +230,13 @@ static void indent(EmitCtx *c) {
 }
 
 /* `"conv1" (Conv)`, or its type alone */
-static Str node_title(EmitCtx *c, DiagPlace n) {
-  StrBuf b = sb_new(c->arena), op = sb_new(c->arena);
-  if (n.node_name.len) names_comment(&b, n.node_name, 80);
-  names_comment(&op, n.op_type, 80);
-  sb_printf(&b, n.node_name.len ? " (%.*s)" : "%.*s", (int)(op.len - 2), op.data + 1);
-  return sb_view(&b);
+static void put_node(StrBuf *b, DiagPlace n) {
+  if (n.node_name.len) {
+    names_comment(b, n.node_name, 80);
+    sb_puts(b, " (");
+  }
+  names_bare_comment(b, n.op_type, 80);
+  if (n.node_name.len) sb_putc(b, ')');
 }
 
 /* The nodes that a step computes, as a comment of as many lines as it takes. */
@@ -244,8 +245,9 @@ static void put_nodes(EmitCtx *c, const Step *s) {
   indent(c);
   sb_puts(&c->calls, "/* ");
   for (uint32_t i = 0; i <= s->n_with; i++) {
-    const Str title = node_title(c, i < s->n_with ? s->with[i] : s->src);
-    if (i && column + title.len + 4 > 120) {
+    const DiagPlace n = i < s->n_with ? s->with[i] : s->src;
+    const size_t width = (n.node_name.len < 80 ? n.node_name.len : 80) + n.op_type.len + 7;
+    if (i && column + width > 120) {
       sb_puts(&c->calls, ",\n");
       indent(c);
       sb_puts(&c->calls, " * ");
@@ -253,14 +255,14 @@ static void put_nodes(EmitCtx *c, const Step *s) {
     } else if (i) {
       sb_puts(&c->calls, ", ");
     }
-    sb_str(&c->calls, title);
-    column += title.len + 2;
+    put_node(&c->calls, n);
+    column += width;
   }
   sb_puts(&c->calls, " */\n");
 }
 
 void emit_call(EmitCtx *c, const Step *s, Str name, bool may_fail, Str args) {
-  vec_push(c->arena, c->made, ((BackendCall){name, s->src, step_cost(c->program, s), step_ops(c->arena, s), step_how(c->arena, s)}));
+  vec_push(c->arena, c->made, ((BackendCall){name, s, step_cost(c->program, s)}));
   if (s->src.has_node) put_nodes(c, s);
   indent(c);
   StrBuf call = sb_new(c->arena);

@@ -101,9 +101,14 @@ Str names_identifier(Arena *a, Str onnx_name, const char *fallback) {
 }
 
 void names_comment(StrBuf *b, Str s, size_t max) {
+  sb_putc(b, '"');
+  names_bare_comment(b, s, max);
+  sb_putc(b, '"');
+}
+
+void names_bare_comment(StrBuf *b, Str s, size_t max) {
   StrBuf t = sb_new(b->arena);
   sb_escaped(&t, s, max);
-  sb_putc(b, '"');
   for (size_t i = 0; i < t.len; i++) {
     char c = t.data[i], before = i ? t.data[i - 1] : 0;
     if ((before == '*' && c == '/') || (before == '/' && c == '*') || (before == '?' && c == '?'))
@@ -111,7 +116,6 @@ void names_comment(StrBuf *b, Str s, size_t max) {
     else
       sb_putc(b, c);
   }
-  sb_putc(b, '"');
 }
 
 void names_c_string(StrBuf *b, Str s) {

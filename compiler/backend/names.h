@@ -22,6 +22,7 @@ Str names_identifier(Arena *a, Str onnx_name, const char *fallback);
 
 /* The original for a C comment of one line, quoted: ends no comment, holds no trigraph and no backslash before a newline. */
 void names_comment(StrBuf *b, Str s, size_t max);
+void names_bare_comment(StrBuf *b, Str s, size_t max); /* without the quotes */
 /* A C string literal's content, any bytes, without the quotes (octal escapes, no trigraphs). */
 void names_c_string(StrBuf *b, Str s);
 

@@ -47,6 +47,7 @@ StepCost step_cost(const Program *p, const Step *s) {
 }
 
 Str step_ops(Arena *a, const Step *s) {
+  if (!s->n_with) return s->src.op_type;
   StrBuf b = sb_new(a);
   for (uint32_t i = 0; i < s->n_with; i++) {
     sb_str(&b, s->with[i].op_type);
@@ -63,6 +64,7 @@ static Str conv_how(Arena *a, const ConvStep *v) {
 
 Str step_how(Arena *a, const Step *s) {
   switch (s->kind) {
+    case STEP_NEST: return STR("nest");
     case STEP_CONV: return conv_how(a, s->attr);
     case STEP_EXTERN: return ((const ExternStep *)s->attr)->attr.symbol;
     case STEP_CONTRACT: return step_is_integer(s) ? STR("gemm integer") : STR("gemm");

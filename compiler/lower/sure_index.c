@@ -37,7 +37,8 @@ static void look(const Program *p, const Nest *n, const Access *a, Span *spans) 
 
 void lower_find_sure(Lower *l) {
   const Program *p = l->p;
-  Span *spans = NEW_ARRAY(l->a, Span, p->buffers.n);
+  Arena *scratch = arena_new(arena_door(l->a), 0);
+  Span *spans = NEW_ARRAY(scratch, Span, p->buffers.n);
   for (size_t i = 0; i < p->main.steps.n; i++) {
     const Step *s = &p->main.steps.data[i];
     if (s->kind != STEP_NEST) continue;
@@ -45,4 +46,5 @@ void lower_find_sure(Lower *l) {
     for (uint32_t k = 0; k < n->n_loads; k++) look(p, n, &n->loads[k], spans);
     look(p, n, &n->store, spans);
   }
+  arena_free(scratch);
 }

@@ -4,6 +4,7 @@ typedef struct Rewriter {
   Ir *ir;
   RewriteFn f;
   void *user;
+  Arena *scratch; /* of this pass: together they would be much */
   Value **now; /* by value id, what replaced it */
   uint32_t n_values;
   bool changed;
@@ -16,7 +17,7 @@ static Value *current(const Rewriter *r, Value *v) {
 
 static void rewrite_graph(Rewriter *r, Graph *g) {
   size_t n = g->nodes.n;
-  Node **old = arena_dup(r->ir->arena, g->nodes.data, n * sizeof *old);
+  Node **old = arena_dup(r->scratch, g->nodes.data, n * sizeof *old);
   g->nodes.n = 0;
   for (size_t i = 0; i < n; i++) {
     Node *node = old[i];
@@ -24,7 +25,7 @@ static void rewrite_graph(Rewriter *r, Graph *g) {
     r->ir->checking = g;
     for (uint32_t k = 0; k < node->n_in; k++) node->in[k] = current(r, node->in[k]);
     Builder b = {r->ir, g, node->src};
-    Value **ret = NEW_ARRAY(r->ir->arena, Value *, node->n_out + 1);
+    Value **ret = NEW_ARRAY(r->scratch, Value *, node->n_out + 1);
     if (!r->f(&b, node, ret, r->user)) {
       vec_push(r->ir->arena, g->nodes, node);
       if (node->op == OP_IF) {
@@ -47,11 +48,10 @@ static void rewrite_graph(Rewriter *r, Graph *g) {
 }
 
 bool pass_rewrite(Ir *ir, RewriteFn f, void *user) {
-  Rewriter r = {.ir = ir, .f = f, .user = user, .n_values = ir->n_values};
-  Arena *scratch = arena_new(arena_door(ir->arena), 0); /* of every pass: together they would be much */
-  r.now = NEW_ARRAY(scratch, Value *, ir->n_values);
+  Rewriter r = {.ir = ir, .f = f, .user = user, .scratch = arena_new(arena_door(ir->arena), 0), .n_values = ir->n_values};
+  r.now = NEW_ARRAY(r.scratch, Value *, ir->n_values);
   rewrite_graph(&r, ir->main);
-  arena_free(scratch);
+  arena_free(r.scratch);
   return r.changed;
 }
 
