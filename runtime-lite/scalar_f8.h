@@ -133,39 +133,27 @@ CN_INLINE float cn_pow2_nearest_f32(float x) {
   return cn_from_bits_f32(ax > 0x7f800000u ? u : near | (u & 0x80000000u));
 }
 
-/* Code of 4 bits in a byte, to nearest even; saturates at 6. The format has no NaN: one gives -0, as in ONNX's own cases. */
-CN_INLINE uint8_t cn_cast_f32_f4e2m1(float x) {
-  const uint32_t u = cn_bits_f32(x), ax = u & 0x7fffffffu;
-  const uint32_t code = cn_narrow_f32(ax, 1, 1);
-  const uint32_t a = cn_pick_u32((ax < 0x41000000u) & (code < 7), code, 7);
-  return (uint8_t)cn_pick_u32(x == x, a | (u >> 28 & 8u), 8);
+/* x as a code of m mantissa bits, to nearest even, its sign as the bit `sign`. Saturates, surely from the value on whose bits `beyond` is;
+ * the format has no NaN: one gives -0, as in ONNX's own cases. */
+CN_INLINE uint8_t cn_narrow_finite_f32(float x, uint32_t m, uint32_t bias, uint32_t beyond, uint32_t sign) {
+  const uint32_t u = cn_bits_f32(x), ax = u & 0x7fffffffu, largest = sign - 1;
+  const uint32_t code = cn_narrow_f32(ax, m, bias);
+  const uint32_t a = cn_pick_u32((ax < beyond) & (code < largest), code, largest);
+  return (uint8_t)cn_pick_u32(x == x, a | (u >> 31) * sign, sign);
 }
 
-/* Codes of 6 bits, to nearest even; they saturate at 7.5 and 28, and have no NaN either. */
-CN_INLINE uint8_t cn_cast_f32_f6e2m3(float x) {
-  const uint32_t u = cn_bits_f32(x), ax = u & 0x7fffffffu;
-  const uint32_t code = cn_narrow_f32(ax, 3, 1);
-  const uint32_t a = cn_pick_u32((ax < 0x41000000u) & (code < 31), code, 31);
-  return (uint8_t)cn_pick_u32(x == x, a | (u >> 26 & 32u), 32);
-}
+/* Codes of 4 bits in a byte; the largest is 6. */
+CN_INLINE uint8_t cn_cast_f32_f4e2m1(float x) { return cn_narrow_finite_f32(x, 1, 1, 0x41000000u, 8); }
 
-CN_INLINE float cn_cast_f6e2m3_f32(uint8_t h) {
-  return cn_sign_bit_f32(cn_widen_f32(h & 31u, 3, 1), (uint8_t)(h << 2));
-}
+CN_INLINE float cn_cast_f4e2m1_f32(uint8_t h) { return cn_sign_bit_f32(cn_widen_f32(h & 7u, 1, 1), (uint8_t)(h << 4)); }
 
-CN_INLINE uint8_t cn_cast_f32_f6e3m2(float x) {
-  const uint32_t u = cn_bits_f32(x), ax = u & 0x7fffffffu;
-  const uint32_t code = cn_narrow_f32(ax, 2, 3);
-  const uint32_t a = cn_pick_u32((ax < 0x42000000u) & (code < 31), code, 31);
-  return (uint8_t)cn_pick_u32(x == x, a | (u >> 26 & 32u), 32);
-}
+/* Codes of 6 bits; the largest are 7.5 and 28. */
+CN_INLINE uint8_t cn_cast_f32_f6e2m3(float x) { return cn_narrow_finite_f32(x, 3, 1, 0x41000000u, 32); }
 
-CN_INLINE float cn_cast_f6e3m2_f32(uint8_t h) {
-  return cn_sign_bit_f32(cn_widen_f32(h & 31u, 2, 3), (uint8_t)(h << 2));
-}
+CN_INLINE float cn_cast_f6e2m3_f32(uint8_t h) { return cn_sign_bit_f32(cn_widen_f32(h & 31u, 3, 1), (uint8_t)(h << 2)); }
 
-CN_INLINE float cn_cast_f4e2m1_f32(uint8_t h) {
-  return cn_sign_bit_f32(cn_widen_f32(h & 7u, 1, 1), (uint8_t)(h << 4));
-}
+CN_INLINE uint8_t cn_cast_f32_f6e3m2(float x) { return cn_narrow_finite_f32(x, 2, 3, 0x42000000u, 32); }
+
+CN_INLINE float cn_cast_f6e3m2_f32(uint8_t h) { return cn_sign_bit_f32(cn_widen_f32(h & 31u, 2, 3), (uint8_t)(h << 2)); }
 
 #endif

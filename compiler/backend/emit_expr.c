@@ -249,14 +249,14 @@ Str expr_print_index(ExprPrinter *p, const Access *a) {
 /* The checked place that a term names, declared before it is used: `const int64_t k3_5 = cn_index(t5, 100);`. */
 static void print_term(ExprPrinter *p, StrBuf *b, const Access *a, const IndirectTerm *t, unsigned indent) {
   const Str name = place_name(p, a, t);
-  sb_printf(b, "%*sconst int64_t %.*s = ", (int)indent, "", STR_ARG(name));
+  sb_printf(b, "%*sconst int64_t %.*s = ", (int)indent, "", STR_WHOLE(name));
   if (t->sure) {
-    sb_printf(b, "%.*s;\n", STR_ARG(p->text[t->node]));
+    sb_printf(b, "%.*s;\n", STR_WHOLE(p->text[t->node]));
     return;
   }
-  sb_printf(b, "cn_index(%.*s, ", STR_ARG(p->text[t->node]));
+  sb_printf(b, "cn_index(%.*s, ", STR_WHOLE(p->text[t->node]));
   emit_dim(p->c, b, t->bound);
-  sb_printf(b, ");\n%*sif (%.*s < 0) %s\n", (int)indent, "", STR_ARG(name), p->c->bad_index);
+  sb_printf(b, ");\n%*sif (%.*s < 0) %s\n", (int)indent, "", STR_WHOLE(name), p->c->bad_index);
   p->may_fail = true;
 }
 

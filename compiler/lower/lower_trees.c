@@ -1,13 +1,13 @@
 /* Tree ensembles for targets with vectors: trees of at most 32 leaves, all of whose nodes are compared (runtime-lite/kernels/trees_f32.h).
  * A larger tree is cut into several, one a subtree: on the way to it stand the nodes above, which lead to a weight of zero where they turn
  * off, so that one of the parts gives the leaf's weight and the others add nothing. */
+#include "kernels/trees.h"
 #include "lower/lower_private.h"
+#include "ops/tree_modes.h"
 
 #include <math.h>
 
-enum { GROUP = 16, LEAVES = 32, MAX_DEPTH = 64, MOST_LEAVES = 256 /* of a tree on average: beyond, walks are quicker */, ROWS = 2 };
-enum { LEQ, LT, GTE, GT, EQ, NEQ, LEAF }; /* CN_TREE_... of runtime-lite/ops/trees.h */
-enum { NAN_NO, NAN_YES, NAN_EITHER };     /* CN_TREES_NAN_... */
+enum { MAX_DEPTH = 64, MOST_LEAVES = 256 /* of a tree on average: beyond, walks are quicker */, ROWS = 2 };
 
 /* A node: holds where x[feature] <= threshold, or x is a NaN and `nan`. */
 typedef struct Branch {
@@ -23,7 +23,7 @@ typedef struct Cell { /* a node of a part */
 
 typedef struct Part {
   VEC(Cell) cells;
-  float weights[LEAVES];
+  float weights[CN_TREES_LEAVES];
   int32_t target;
 } Part;
 
@@ -49,14 +49,14 @@ static float before(float x) {
 }
 
 static int32_t field(const Trees *t, int32_t node, unsigned k) { return (int32_t)tensor_int(t->nodes, 4 * (size_t)node + k); }
-static bool is_leaf(const Trees *t, int32_t node) { return field(t, node, 3) >> 1 == LEAF; }
+static bool is_leaf(const Trees *t, int32_t node) { return field(t, node, 3) >> 1 == CN_TREE_LEAF; }
 
 /* Every order as <=: x < t is x <= the number before t; x >= t holds where x < t does not, but for NaN. False for what no threshold says. */
 static bool branch_of(const Trees *t, int32_t node, Branch *ret) {
   const int32_t mode = field(t, node, 3) >> 1;
-  const bool turned = mode == GTE || mode == GT, less = mode == LT || mode == GTE, nan = (field(t, node, 3) & 1) != 0;
+  const bool turned = mode == CN_TREE_GTE || mode == CN_TREE_GT, less = mode == CN_TREE_LT || mode == CN_TREE_GTE, nan = (field(t, node, 3) & 1) != 0;
   const float threshold = (float)tensor_real(t->thresholds, (size_t)node);
-  if (mode > GT || threshold != threshold || (less && threshold == -INFINITY)) return false;
+  if (mode > CN_TREE_GT || threshold != threshold || (less && threshold == -INFINITY)) return false;
   *ret = (Branch){.feature = field(t, node, 0), .yes = field(t, node, turned ? 2 : 1), .no = field(t, node, turned ? 1 : 2),
                   .threshold = less ? before(threshold) : threshold, .nan = nan != turned};
   return true;
@@ -109,7 +109,7 @@ static void add_part(Trees *t, int32_t node, int depth, int32_t target) {
   for (int i = 0; i < depth; i++) {
     Branch b;
     (void)branch_of(t, t->way[i].node, &b);
-    add_cell(t, &p, &b, t->way[i].yes ? (uint32_t)1 << (LEAVES - 1) : ~((uint32_t)1 << at++));
+    add_cell(t, &p, &b, t->way[i].yes ? (uint32_t)1 << (CN_TREES_LEAVES - 1) : ~((uint32_t)1 << at++));
   }
   add_subtree(t, &p, node, at);
   vec_push(t->a, t->parts, p);
@@ -117,7 +117,7 @@ static void add_part(Trees *t, int32_t node, int depth, int32_t target) {
 
 /* False where the way to a leaf needs too many bits. */
 static bool cut(Trees *t, int32_t node, int depth, int32_t target) {
-  if (bits_of(t, depth) + t->leaves[node] <= LEAVES) return add_part(t, node, depth, target), true;
+  if (bits_of(t, depth) + t->leaves[node] <= CN_TREES_LEAVES) return add_part(t, node, depth, target), true;
   Branch b;
   if (is_leaf(t, node) || !branch_of(t, node, &b)) return false;
   t->way[depth] = (Turn){node, true};
@@ -134,7 +134,7 @@ static bool read_trees(Trees *t) {
     if (!count_leaves(t, root, 0, &target) || !cut(t, root, 0, target)) return false;
     leaves += t->leaves[root];
   }
-  return t->roots->n && leaves / t->roots->n <= MOST_LEAVES && t->parts.n < INT32_MAX / LEAVES / GROUP;
+  return t->roots->n && leaves / t->roots->n <= MOST_LEAVES && t->parts.n < INT32_MAX / CN_TREES_LEAVES / CN_TREES_GROUP;
 }
 
 /* ---- tables ---- */
@@ -147,35 +147,35 @@ static uint32_t table(Lower *l, DType type, size_t n, size_t columns, const void
 
 /* in[1 ..] of cn_trees_f32. */
 static void make_tables(Lower *l, const Trees *t, int nan, uint32_t *in) {
-  const size_t groups = (t->parts.n + GROUP - 1) / GROUP;
-  int32_t *first = NEW_ARRAY(l->a, int32_t, groups + 1), *target = NEW_ARRAY(l->a, int32_t, groups * GROUP);
-  float *weights = NEW_ARRAY(l->a, float, groups * GROUP * LEAVES);
+  const size_t groups = (t->parts.n + CN_TREES_GROUP - 1) / CN_TREES_GROUP;
+  int32_t *first = NEW_ARRAY(l->a, int32_t, groups + 1), *target = NEW_ARRAY(l->a, int32_t, groups * CN_TREES_GROUP);
+  float *weights = NEW_ARRAY(l->a, float, groups * CN_TREES_GROUP * CN_TREES_LEAVES);
   for (size_t i = 0; i < t->parts.n; i++) {
-    int32_t *end = &first[i / GROUP + 1];
+    int32_t *end = &first[i / CN_TREES_GROUP + 1];
     if (*end < (int32_t)t->parts.data[i].cells.n) *end = (int32_t)t->parts.data[i].cells.n;
     target[i] = t->parts.data[i].target;
-    memcpy(weights + i * LEAVES, t->parts.data[i].weights, sizeof t->parts.data[i].weights);
+    memcpy(weights + i * CN_TREES_LEAVES, t->parts.data[i].weights, sizeof t->parts.data[i].weights);
   }
   for (size_t g = 0; g < groups; g++) first[g + 1] += first[g];
   const size_t slots = (size_t)first[groups];
-  float *thresholds = NEW_ARRAY(l->a, float, slots * GROUP);
-  int32_t *features = NEW_ARRAY(l->a, int32_t, slots * GROUP), *masks = NEW_ARRAY(l->a, int32_t, slots * GROUP), *nans = NEW_ARRAY(l->a, int32_t, slots * GROUP);
-  memset(masks, 0xff, slots * GROUP * sizeof *masks); /* where a tree has fewer nodes: they take nothing */
-  memset(nans, 0xff, slots * GROUP * sizeof *nans);
+  float *thresholds = NEW_ARRAY(l->a, float, slots * CN_TREES_GROUP);
+  int32_t *features = NEW_ARRAY(l->a, int32_t, slots * CN_TREES_GROUP), *masks = NEW_ARRAY(l->a, int32_t, slots * CN_TREES_GROUP), *nans = NEW_ARRAY(l->a, int32_t, slots * CN_TREES_GROUP);
+  memset(masks, 0xff, slots * CN_TREES_GROUP * sizeof *masks); /* where a tree has fewer nodes: they take nothing */
+  memset(nans, 0xff, slots * CN_TREES_GROUP * sizeof *nans);
   for (size_t i = 0; i < t->parts.n; i++) {
     for (size_t j = 0; j < t->parts.data[i].cells.n; j++) {
       const Cell *cell = &t->parts.data[i].cells.data[j];
-      const size_t at = ((size_t)first[i / GROUP] + j) * GROUP + i % GROUP;
+      const size_t at = ((size_t)first[i / CN_TREES_GROUP] + j) * CN_TREES_GROUP + i % CN_TREES_GROUP;
       thresholds[at] = cell->threshold, features[at] = cell->feature, masks[at] = cell->mask, nans[at] = cell->nan;
     }
   }
-  in[1] = table(l, DT_f32, slots, GROUP, thresholds);
-  in[2] = table(l, DT_s32, slots, GROUP, features);
-  in[3] = table(l, DT_s32, slots, GROUP, masks);
-  in[4] = nan == NAN_EITHER ? table(l, DT_s32, slots, GROUP, nans) : in[3];
+  in[1] = table(l, DT_f32, slots, CN_TREES_GROUP, thresholds);
+  in[2] = table(l, DT_s32, slots, CN_TREES_GROUP, features);
+  in[3] = table(l, DT_s32, slots, CN_TREES_GROUP, masks);
+  in[4] = nan == CN_TREES_NAN_EITHER ? table(l, DT_s32, slots, CN_TREES_GROUP, nans) : in[3];
   in[5] = table(l, DT_s32, groups + 1, 0, first);
-  in[6] = table(l, DT_s32, groups * GROUP, 0, target);
-  in[7] = table(l, DT_f32, groups * GROUP, LEAVES, weights);
+  in[6] = table(l, DT_s32, groups * CN_TREES_GROUP, 0, target);
+  in[7] = table(l, DT_f32, groups * CN_TREES_GROUP, CN_TREES_LEAVES, weights);
 }
 
 static bool is_ensemble(const Node *n) {
@@ -194,7 +194,7 @@ bool lower_try_trees(Lower *l, const Node *n) {
   Trees t = {.a = l->a, .nodes = n->in[1]->data, .thresholds = n->in[2]->data, .roots = n->in[3]->data, .targets = n->in[4]->data, .weights = n->in[5]->data};
   t.leaves = NEW_ARRAY(l->a, uint32_t, t.thresholds->n);
   if (!read_trees(&t)) return false;
-  const int nan = t.said[0] && t.said[1] ? NAN_EITHER : t.said[1] ? NAN_YES : NAN_NO;
+  const int nan = t.said[0] && t.said[1] ? CN_TREES_NAN_EITHER : t.said[1] ? CN_TREES_NAN_YES : CN_TREES_NAN_NO;
   ExternAttrValue *attrs = NEW_ARRAY(l->a, ExternAttrValue, 2);
   attrs[0] = given->attrs[1];
   attrs[1] = no_attr;
@@ -209,7 +209,7 @@ bool lower_try_trees(Lower *l, const Node *n) {
   attr->symbol = STR("cn_trees_f32");
   attr->attrs = attrs;
   attr->n_attrs = 2;
-  attr->scratch = dim_max(c, dim_mulc(c, columns, room), dim_const(c, LEAVES * (int64_t)sizeof(float)));
+  attr->scratch = dim_max(c, dim_mulc(c, columns, room), dim_const(c, CN_TREES_LEAVES * (int64_t)sizeof(float)));
   uint32_t in[8] = {lower_dense(l, n->in[0], n->src)}, out = lower_result(l, n->out[0]);
   make_tables(l, &t, nan, in);
   lower_routine(l, attr, in, 8, &out, 1, n->src);

@@ -78,7 +78,7 @@ static Trees make_trees(OpContext *c, const Given *g) {
   size_t *first = NEW_ARRAY(a, size_t, g->n), *count = NEW_ARRAY(a, size_t, g->n), member = 0;
   t.n = g->n_leaf;
   for (size_t i = 0; i < g->n_leaf; i++) {
-    const int32_t leaf[4] = {(int32_t)i, 1, 0, TREE_LEAF * 2};
+    const int32_t leaf[4] = {(int32_t)i, 1, 0, CN_TREE_LEAF * 2};
     memcpy(t.nodes + 4 * i, leaf, sizeof leaf);
     t.targets[i] = (int32_t)g->target[i];
     t.weights[i] = g->weight[i];
@@ -95,7 +95,7 @@ static Trees make_trees(OpContext *c, const Given *g) {
     count[i] = t.n - first[i];
   }
   for (size_t i = 0; i < g->n; i++) {
-    const int32_t mode = g->mode[i] == TREE_MEMBER ? TREE_EQ : g->mode[i], tracks = g->missing && g->missing[i] ? 1 : 0;
+    const int32_t mode = g->mode[i] == TREE_MEMBER ? CN_TREE_EQ : g->mode[i], tracks = g->missing && g->missing[i] ? 1 : 0;
     const size_t yes = g->yes_leaf[i] ? (size_t)g->yes[i] : first[g->yes[i]], no = g->no_leaf[i] ? (size_t)g->no[i] : first[g->no[i]];
     for (size_t k = 0; k < count[i]; k++) {
       const size_t next = k + 1 < count[i] ? first[i] + k + 1 : no;

@@ -80,14 +80,14 @@ static bool place_weights(OpContext *c, const Lists *l, const Map *index, int64_
   int32_t *count = NEW_ARRAY(a, int32_t, l->n), *at = NEW_ARRAY(a, int32_t, l->n_leaf);
   for (size_t i = 0; i < l->n_leaf; i++) {
     uintptr_t node = (uintptr_t)map_get(index, node_key(a, l->leaf_tree[i], l->leaf_node[i]));
-    if (!node || t->nodes[4 * (node - 1) + 3] >> 1 != TREE_LEAF) return op_fail(c, DIAG_E0304, "weight %zu belongs to no leaf", i);
+    if (!node || t->nodes[4 * (node - 1) + 3] >> 1 != CN_TREE_LEAF) return op_fail(c, DIAG_E0304, "weight %zu belongs to no leaf", i);
     if (l->leaf_target[i] < 0 || l->leaf_target[i] >= n_targets) return op_fail(c, DIAG_E0304, "weight %zu is for target %lld of %lld", i, (long long)l->leaf_target[i], (long long)n_targets);
     at[i] = (int32_t)(node - 1);
     count[at[i]]++;
   }
   int32_t next = 0;
   for (size_t i = 0; i < l->n; i++) {
-    if (t->nodes[4 * i + 3] >> 1 != TREE_LEAF) continue;
+    if (t->nodes[4 * i + 3] >> 1 != CN_TREE_LEAF) continue;
     t->nodes[4 * i] = next;
     t->nodes[4 * i + 1] = 0;
     next += count[i];
@@ -111,7 +111,7 @@ static bool all_reached(OpContext *c, const Trees *t) {
   while (n) {
     const int32_t *node = t->nodes + 4 * (size_t)stack[--n];
     reached++;
-    for (int side = 1; node[3] >> 1 != TREE_LEAF && side <= 2; side++) stack[n++] = node[side];
+    for (int side = 1; node[3] >> 1 != CN_TREE_LEAF && side <= 2; side++) stack[n++] = node[side];
   }
   return reached == t->n;
 }
@@ -125,7 +125,7 @@ static bool link_nodes(OpContext *c, const Lists *l, const Map *index, int64_t n
     if (mode < 0) return op_fail(c, DIAG_E0304, "node %zu has mode %s", i, diag_quote(c->b.ir->diags, l->mode[i]));
     node[3] = mode * 2 + (l->missing && l->missing[i] ? 1 : 0);
     t->thresholds[i] = l->value[i];
-    if (mode == TREE_LEAF) continue;
+    if (mode == CN_TREE_LEAF) continue;
     if (l->feature[i] < 0 || l->feature[i] >= n_features) return op_fail(c, DIAG_E0304, "node %zu reads feature %lld of %lld", i, (long long)l->feature[i], (long long)n_features);
     node[0] = (int32_t)l->feature[i];
     for (int side = 0; side < 2; side++) {

@@ -36,22 +36,22 @@ static Value *reals_table(OpContext *c, size_t n, const double *v) {
   return trees_table(c, t, n, 0, as);
 }
 
-/* How all nodes compare, TREE_LEAF where they differ. */
+/* How all nodes compare, CN_TREE_LEAF where they differ. */
 static int64_t common_kind(const Trees *t) {
   int64_t kind = -1;
   for (size_t i = 0; i < t->n; i++) {
     const int64_t own = t->nodes[4 * i + 3] >> 1;
-    if (own == TREE_LEAF || own == kind) continue;
-    if (kind >= 0) return TREE_LEAF;
+    if (own == CN_TREE_LEAF || own == kind) continue;
+    if (kind >= 0) return CN_TREE_LEAF;
     kind = own;
   }
-  return kind < 0 ? TREE_LEAF : kind;
+  return kind < 0 ? CN_TREE_LEAF : kind;
 }
 
 Value *trees_scores(OpContext *c, const Trees *t, int64_t n_targets, int64_t aggregate) {
   int64_t least = 0; /* features that a row must have */
   for (size_t i = 0; i < t->n; i++)
-    if (t->nodes[4 * i + 3] >> 1 != TREE_LEAF && t->nodes[4 * i] >= least) least = t->nodes[4 * i] + 1;
+    if (t->nodes[4 * i + 3] >> 1 != CN_TREE_LEAF && t->nodes[4 * i] >= least) least = t->nodes[4 * i] + 1;
   const DType type = trees_type(c);
   const RoutineInt attrs[] = {{"aggregate", aggregate}, {"features", least}, {"kind", common_kind(t)}};
   Value *const in[6] = {build_cast(&c->b, c->in[0], type, true), trees_table(c, DT_s32, t->n, 4, t->nodes), reals_table(c, t->n, t->thresholds),

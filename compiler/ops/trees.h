@@ -3,8 +3,7 @@
 #define CASTNET_OPS_TREES_H
 
 #include "ops/shared.h"
-
-enum { TREE_EQ = 4, TREE_LEAF = 6 }; /* as CN_TREE_EQ and CN_TREE_LEAF of the routine; its other modes in the same order */
+#include "ops/tree_modes.h"
 
 typedef struct Trees {
   size_t n, n_roots, n_weights;

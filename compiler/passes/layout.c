@@ -4,8 +4,6 @@
  * such node's plain result is a view of the blocked one, made beside it; where all readers take the blocked one it is dead. */
 #include "passes/passes.h"
 
-#include "ir/build_priv.h"
-
 enum { PLAIN_CHANNELS = 4, MIN_PIXELS = 1, WORK = 512, CHAIN = 128, SIDE = 1 << 20, AREA = 1 << 24 };
 
 typedef struct Layout {
@@ -387,12 +385,18 @@ static Affine widened_affine(Builder *b, const Affine *f, uint32_t rank) {
   return (Affine){f->offset, coef};
 }
 
+/* Whether node n gives an image to blocked layers from one of as many channels. */
+static bool moves_places(const Node *n, const Layout *l) {
+  const Value *x = n->in[0], *y = n->out[0];
+  return x->type.rank >= 4 && l->ahead[y->id] && is_grid(y) && y->type.dims[1] == x->type.dims[1];
+}
+
 static bool layout_places(Builder *b, const Node *n, Layout *l, Value **ret) {
   Value *x = blocked_of(l, n->in[0]), *y = n->out[0];
   const Affine *from = ((const ViewAttr *)n->attr)->index;
   const uint32_t in = n->in[0]->type.rank, rank = y->type.rank;
   Affine index[MAX_RANK];
-  if (!x || in < 4 || !l->ahead[y->id] || !is_grid(y) || y->type.dims[1] != n->in[0]->type.dims[1]) return false;
+  if (!x || !moves_places(n, l)) return false;
   if (!is_coord(&from[0], y, 0) || !is_coord(&from[1], y, 1)) return false;
   for (uint32_t a = 0; a < in; a++) {
     if (a > 1 && !is_of_places(&from[a])) return false;
@@ -409,7 +413,7 @@ static bool layout_gather(Builder *b, const Node *n, Layout *l, Value **ret) {
   const GatherAxis *from = ((const GatherAttr *)n->attr)->axes;
   const uint32_t in = n->in[0]->type.rank, rank = y->type.rank;
   GatherAxis axes[MAX_RANK];
-  if (!x || in < 4 || !l->ahead[y->id] || !is_grid(y) || y->type.dims[1] != n->in[0]->type.dims[1]) return false;
+  if (!x || !moves_places(n, l)) return false;
   for (uint32_t a = 0; a < in; a++) {
     axes[a] = from[a];
     if (a < 2 ? from[a].indirect || !is_coord(&from[a].affine, y, a) : !from[a].indirect && !is_of_places(&from[a].affine)) return false;

@@ -3,8 +3,6 @@
  * interleaves them. A window of k taps leaves ceil(k / up) of them. */
 #include "passes/passes.h"
 
-#include "ir/build_priv.h"
-
 enum { FEWEST = 2 }; /* up * ceil(k / up) may be this many times k: else the weights would be mostly zeros */
 
 /* One spatial axis: place o of the result is place o + skip of the interleaved phases; phase a of place q reads the input at q + first + j

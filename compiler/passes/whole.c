@@ -3,8 +3,6 @@
  * itself is a factor. */
 #include "passes/passes.h"
 
-#include "ir/build_priv.h"
-
 /* One result, whose window lies on the input place for place. */
 static bool is_whole(const Node *n) {
   const ConvAttr *a = n->attr;

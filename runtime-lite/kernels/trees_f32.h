@@ -6,19 +6,9 @@
 #define CN_KERNELS_TREES_F32_H
 
 #include "base.h"
-
-#define CN_TREES_GROUP 16 /* trees whose nodes lie side by side, whatever the vectors */
-
-#define CN_TREES_LEAVES 32
+#include "kernels/trees.h"
 
 #define CN_TREES_ROWS (2 * CN_VF32_LANES) /* of a block */
-
-/* Where a NaN leads. */
-#define CN_TREES_NAN_NO 0 /* as if the comparison did not hold */
-
-#define CN_TREES_NAN_YES 1
-
-#define CN_TREES_NAN_EITHER 2 /* as the node says */
 
 /* Node j of tree l of group g is element [first[g] + j][l] of thresholds, features, masks, nans: it holds where x[feature] <= threshold;
  * where it does not, mask has the leaves that are left, nan for a NaN. */

@@ -4,9 +4,7 @@
 #define CN_OPS_TREES_H
 
 #include "base.h"
-
-/* Ways to compare a feature with a node's threshold; a leaf ends the walk. */
-enum { CN_TREE_LEQ, CN_TREE_LT, CN_TREE_GTE, CN_TREE_GT, CN_TREE_EQ, CN_TREE_NEQ, CN_TREE_LEAF };
+#include "ops/tree_modes.h"
 
 /* A node: {feature, node if true, node if false, mode * 2 + where NaN counts as true}; a leaf: {first weight, weights, -, mode}. */
 CN_INLINE int cn_tree_holds(float x, float threshold, int32_t kind) {
