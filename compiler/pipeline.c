@@ -81,7 +81,7 @@ static bool level_graphs(const PipelineOptions *opt, Ir *ir, Pipeline *ret) {
 
 /* The program of a level, planned where more than its steps is asked for. NULL after diagnostics. */
 static Program *lower_level(Arena *a, Diags *d, const PipelineOptions *opt, Ir *ir, const Target *level) {
-  Program *p = lower_graph(a, ir, &(LowerOptions){.fuse = opt->optimise, .winograd = !opt->no_winograd,
+  Program *p = lower_graph(a, ir, &(LowerOptions){.fuse = opt->optimise, .winograd = !opt->no_winograd, .shared = opt->threads,
                                                    .fixed_weights = opt->backend.weights != WEIGHTS_BIN, .target = level});
   if (p && opt->threads) program_share(p, level, opt->threads_all);
   if (!p || dumps(opt, "program")) return p;

@@ -8,6 +8,7 @@
 typedef struct LowerOptions {
   bool fuse;             /* false: each graph node its own steps (the reference program) */
   bool winograd;         /* convolutions may be computed by tiles */
+  bool shared;           /* steps will run in shares, where that is worth it */
   bool fixed_weights;    /* nobody replaces constants: they may be relied on */
   const Target *target; /* whose kernels' packing and tiles */
 } LowerOptions;

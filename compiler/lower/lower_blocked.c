@@ -95,7 +95,7 @@ static uint32_t lower_dense_weights(Lower *l, const Node *n, const Shape *shape,
   if (!window_blocked(c, win, s->channels, dim_const(c, (int64_t)(shape->blocks * shape->block)), &known)) return pack_dense(l, s, shape, w); /* pass_layout takes no such */
   if (l->opt->winograd && !shape->plain && is_3x3(&known)) {
     const float *weights = tensor_host_elements(l->a, w->data);
-    s->winograd = winograd_choose(l->opt->target, &known, weights, shape->m, scratch_room(l, n));
+    s->winograd = winograd_choose(l->opt->target, &known, weights, shape->m, scratch_room(l, n), l->opt->shared);
     if (s->winograd.side) {
       const Winograd *v = &s->winograd;
       *ret_scratch = dim_const(c, (int64_t)(cn_winograd_scratch(&known, v->side, v->band, shape->block) * sizeof(float)));

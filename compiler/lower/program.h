@@ -136,6 +136,7 @@ typedef struct AttentionStep {
 typedef struct Winograd {
   size_t side;         /* of a tile, in pixels; 0: none */
   size_t band, groups; /* as cn_winograd_f32_args has them */
+  size_t bands;        /* of one image */
 } Winograd;
 
 /* in[0] x, in[1] w, in[2] bias or NO_TENSOR, in[3], in[4] zero points or NO_TENSOR. */

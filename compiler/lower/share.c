@@ -1,6 +1,7 @@
 #include "lower/share.h"
 
 #include "lower/virt.h"
+#include "lower/winograd.h"
 
 /* Shares: enough of them to even out threads of unequal speed; fewer where each needs scratch. Always an even number: the last of three
  * would be one thread's, while the other waits. */
@@ -218,6 +219,14 @@ static int64_t *live_bytes(Arena *a, const Program *p) {
   return bytes;
 }
 
+/* Of up to n shares as many as take whole bands each, since each transforms its bands' input for itself; of a single band
+ * its groups in two halves, which costs less than a transform more. */
+static uint32_t band_shares(const Program *p, const Step *s, uint32_t n) {
+  const int64_t bands = (int64_t)((const ConvStep *)s->attr)->winograd.bands * known(p->tensors.data[s->in[0]].dims[0]);
+  while (n > 2 && bands < WINOGRAD_MANY_BANDS && (n % 2 != 0 || bands % n != 0)) n--;
+  return n;
+}
+
 /* Slots that the workspace hardly grows for: with them the step needs little more than some other does anyway. room: bytes that it may take. */
 static void share_scratch(Program *p, Step *s, int64_t room) {
   PTensor *scratch = &p->tensors.data[s->scratch];
@@ -226,6 +235,7 @@ static void share_scratch(Program *p, Step *s, int64_t room) {
   int64_t bytes;
   if (s->share.n > MOST_SLOTS) s->share.n = MOST_SLOTS;
   while (s->share.n > FEWEST_SLOTS && (!dim_is_const(slot, &bytes) || bytes > room / s->share.n)) s->share.n -= 2;
+  if (s->kind == STEP_CONV && ((const ConvStep *)s->attr)->winograd.side) s->share.n = band_shares(p, s, s->share.n);
   s->share.slot = slot;
   dims[0] = dim_mulc(p->dims, slot, s->share.n);
   scratch->dims = dims;

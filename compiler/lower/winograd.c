@@ -119,7 +119,16 @@ static int64_t tiles_time(const Layer *y, size_t side, int64_t tiles, int64_t ba
 #define MOST_ERROR 3
 
 /* Less than a tenth of the time is not worth another order of sums, nor larger tiles their error. */
-enum { WORTH_OF_100 = 90, LEAST_BAND = 512 << 10 };
+enum { WORTH_OF_100 = 90, LEAST_BAND = 512 << 10, LEAST_SHARED_BLOCKS = 6 };
+
+/* Tiles of each of `least` bands or a few more: of one, of an even number, or of so many that one more or less is little. */
+static int64_t even_band(int64_t tiles, int64_t least) {
+  for (int64_t n = least; n < tiles; n++) {
+    const int64_t band = (tiles + n - 1) / n, bands = (tiles + band - 1) / band;
+    if (bands == 1 || bands % 2 == 0 || bands >= WINOGRAD_MANY_BANDS) return band;
+  }
+  return (tiles + least - 1) / least;
+}
 
 /* Tiles of a band: before and after their products they take half the weights' room, since these are read once a band. */
 static int64_t band_of(const cn_window *w, const Layer *y, size_t side, int64_t room) {
@@ -127,11 +136,17 @@ static int64_t band_of(const cn_window *w, const Layer *y, size_t side, int64_t 
   const int64_t each = one * y->lanes * (y->in_blocks + y->out_blocks), lines = one * 32;
   const int64_t wanted = longer(LEAST_BAND, one * y->c * y->lanes * y->out_blocks / 2), most = wanted < room - lines ? wanted : room - lines;
   if (most < each) return 0;
-  const int64_t bands = (tiles + most / each - 1) / (most / each);
-  return (tiles + bands - 1) / bands;
+  return even_band(tiles, (tiles + most / each - 1) / (most / each));
 }
 
-Winograd winograd_choose(const Target *t, const cn_window *w, const float *weights, size_t m, int64_t room) {
+/* One band of all tiles is for two threads to share: each half of the output blocks, in groups that are not too narrow for the
+ * products, or half of the tiles. */
+static void share_band(int64_t tiles, int64_t blocks, Winograd *v) {
+  if (blocks % 2 == 0 && blocks >= LEAST_SHARED_BLOCKS) v->groups = (v->groups + 1) / 2 * 2;
+  else v->band = (size_t)even_band(tiles, 2);
+}
+
+Winograd winograd_choose(const Target *t, const cn_window *w, const float *weights, size_t m, int64_t room, bool shared) {
   const int64_t lanes = t->vector_bits / 32, blocks = (int64_t)w->m / lanes, most = target_tile(t, "blocked_f32")->mr;
   const Layer y = {(int64_t)w->c, lanes, ((int64_t)w->c + lanes - 1) / lanes, blocks, (int64_t)cn_volume(w->out)};
   Winograd best = {0};
@@ -142,7 +157,9 @@ Winograd winograd_choose(const Target *t, const cn_window *w, const float *weigh
     const int64_t time = tiles_time(&y, side, tiles, (tiles + band - 1) / band);
     if (time > least / 100 * WORTH_OF_100 || winograd_error_squared(side, weights, m, w->c) > MOST_ERROR * MOST_ERROR) continue;
     least = time;
-    best = (Winograd){side, (size_t)band, (size_t)((blocks + most - 1) / most)};
+    best = (Winograd){.side = side, .band = (size_t)band, .groups = (size_t)((blocks + most - 1) / most)};
+    if (shared && band == tiles) share_band(tiles, blocks, &best);
+    best.bands = (size_t)((tiles + (int64_t)best.band - 1) / (int64_t)best.band);
   }
   return best;
 }

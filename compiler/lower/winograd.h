@@ -7,8 +7,12 @@
 
 #include "kernels/window.h"
 
-/* w: the convolution, w->m its output channels in whole blocks; weights [m][c][3][3]; room: bytes that a call's scratch may take. */
-Winograd winograd_choose(const Target *t, const cn_window *w, const float *weights, size_t m, int64_t room);
+/* From so many bands on it does not matter whether shares take whole ones. */
+enum { WINOGRAD_MANY_BANDS = 16 };
+
+/* w: the convolution, w->m its output channels in whole blocks; weights [m][c][3][3]; room: bytes that a call's scratch may take;
+ * shared: bands, or the groups of one band, are to be an even number. */
+Winograd winograd_choose(const Target *t, const cn_window *w, const float *weights, size_t m, int64_t room, bool shared);
 
 /* The error of a convolution by tiles of `side`, RMS over inputs of one size without a pattern, as a multiple of the direct one's
  * (docs/NUMERICS.md), squared. */
