@@ -4,7 +4,8 @@
  * usage: program INPUTS WEIGHTS|- COMMAND...
  *   run SECONDS      prints `batch N`, then `times` and the microseconds of each sample (of N calls)
  *   steps SECONDS    prints `step I US COUNT` for each step: its least time in a call, added up over its COUNT runs in that call
- *   peak             prints `peak GFLOP/s`, and `read BYTES GB/s` for some sizes, of one thread
+ *   peak             prints `peak GFLOP/s`, and `read BYTES GB/s` for some sizes, of all threads
+ *   turns FILE       calls take the first input in turns from a file: 64-bit sizes of a set and of how many, then all sets
  *   outputs FILE     writes what the call returned
  *   serve            prints READY {...}, then answers `RUN seconds samples` on standard input with a line of times
  * Anything but steps and peak is timed without the step hook. */
@@ -28,7 +29,33 @@ static double now(void) {
 static struct call model;
 static castnet_env env;
 
+/* Sets of values of the first input, so that a processor does not learn one: copied into its place before each call. */
+static struct {
+  const unsigned char *sets;
+  unsigned char *to;
+  size_t bytes, count, next;
+} turns;
+
+static void read_turns(const char *path) {
+  uint64_t head[2];
+  size_t n;
+  const unsigned char *file = read_file(path, &n);
+  if (n < sizeof head) die("turns are cut off");
+  memcpy(head, file, sizeof head);
+  turns.sets = file + sizeof head;
+  turns.bytes = (size_t)head[0];
+  turns.count = (size_t)head[1];
+  if (!turns.bytes || turns.count != (n - sizeof head) / turns.bytes) die("turns are cut off");
+  memcpy(&turns.to, model.in + model.m->in[0].value, sizeof turns.to);
+}
+
+static void take_turn(void) {
+  memcpy(turns.to, turns.sets + turns.next * turns.bytes, turns.bytes);
+  turns.next = turns.next + 1 == turns.count ? 0 : turns.next + 1;
+}
+
 static void one_call(void) {
+  if (turns.count) take_turn();
   const int status = model.m->run(model.in, model.out, model.ws.at, model.ws.size, &env);
   if (status != CASTNET_OK) {
     (void)fprintf(stderr, "error: a call returned %d\n", status);
@@ -119,30 +146,53 @@ static void steps(double seconds) {
 }
 
 /* ---- the machine ---- */
-static volatile float sink;
+#ifdef CHECK_THREADS
+enum { THREADS = CHECK_THREADS };
+#else
+enum { THREADS = 1 };
+#endif
+enum { PEAK_TRIES = 40, READ_TRIES = 60, FAR_TRIES = 8 };
 
-static void peak(void) {
-  static const size_t sizes[] = {(size_t)1 << 18, (size_t)1 << 22, (size_t)1 << 28};
+/* Each thread reads its own block of n floats, `rounds` times. */
+struct reading {
+  const float *at;
+  size_t n, rounds;
+};
+
+static volatile float sinks[THREADS][16]; /* a line each */
+
+static void compute(void *arg, size_t i) {
+  (void)arg;
+  sinks[i][0] = cn_peak_f32(PEAK_ROUNDS);
+}
+
+static void read_block(void *arg, size_t i) {
+  const struct reading *r = arg;
+  for (size_t k = 0; k < r->rounds; k++) sinks[i][0] = cn_peak_read_f32(r->at + i * r->n, r->n);
+}
+
+/* The least time in which every thread does its part. The first tries wake them. */
+static double least_time(void (*part)(void *arg, size_t i), void *arg, int tries) {
   double best = 1e9;
-  for (int i = 0; i < 20; i++) {
+  for (int i = 0; i < tries; i++) {
     const double start = now();
-    sink = cn_peak_f32(PEAK_ROUNDS);
+    if (!env.parallel_for) part(arg, 0);
+    else if (env.parallel_for(env.parallel_user, THREADS, part, arg)) die("the pool failed");
     const double t = now() - start;
     if (t < best) best = t;
   }
-  (void)printf("peak %.3f\n", 1e-9 * PEAK_ROUNDS * cn_peak_round_f32() / best);
-  struct block b = block_new(sizes[2], 64);
-  memset(b.at, 0, sizes[2]);
+  return best;
+}
+
+static void peak(void) {
+  static const size_t sizes[] = {(size_t)1 << 18, (size_t)1 << 22, ((size_t)1 << 28) / THREADS / 4096 * 4096};
+  (void)printf("peak %.3f\n", 1e-9 * THREADS * PEAK_ROUNDS * cn_peak_round_f32() / least_time(compute, NULL, PEAK_TRIES));
+  struct block b = block_new(sizes[2] * THREADS, 64);
+  memset(b.at, 0, sizes[2] * THREADS);
   for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
-    const size_t rounds = sizes[1] > sizes[k] ? sizes[1] / sizes[k] : 1;
-    best = 1e9;
-    for (int i = 0; i < (k < 2 ? 20 : 4); i++) {
-      const double start = now();
-      for (size_t r = 0; r < rounds; r++) sink = cn_peak_read_f32((const float *)(const void *)b.at, sizes[k] / sizeof(float));
-      const double t = (now() - start) / (double)rounds;
-      if (t < best) best = t;
-    }
-    (void)printf("read %zu %.3f\n", sizes[k], 1e-9 * (double)sizes[k] / best);
+    struct reading r = {(const float *)(const void *)b.at, sizes[k] / sizeof(float), sizes[1] > sizes[k] ? sizes[1] / sizes[k] : 1};
+    const double t = least_time(read_block, &r, k < 2 ? READ_TRIES : FAR_TRIES) / (double)r.rounds;
+    (void)printf("read %zu %.3f\n", sizes[k] * THREADS, 1e-9 * THREADS * (double)sizes[k] / t);
   }
   free(b.base);
 }
@@ -181,6 +231,7 @@ int main(int argc, char **argv) {
     const int more = i + 1 < argc;
     if (strcmp(argv[i], "peak") == 0) peak();
     else if (strcmp(argv[i], "serve") == 0) serve();
+    else if (more && strcmp(argv[i], "turns") == 0) read_turns(argv[++i]);
     else if (more && strcmp(argv[i], "outputs") == 0) write_results(argv[++i]);
     else if (more && strcmp(argv[i], "run") == 0) run(strtod(argv[++i], NULL));
     else if (more && strcmp(argv[i], "steps") == 0) steps(strtod(argv[++i], NULL));

@@ -209,6 +209,9 @@ STAGES = [
            f"{POISON} --cases {{cases}} --every 4 --target x86-64-v3 --check=--threads=all", f"{CONTROL} --castnet {{plain}} --check=--poison",
            f"{MUTANTS} --cases {{mutants_many}} --every 4 --check=--poison", random_graphs("random_many", "--every 10 --check=--poison"),
            *(f"{MODELS} --target {target} --check=--poison" for target in ("c99", "x86-64-v3"))]),
+    Stage("bench", "the benchmark in a quick form, for what its engines agree on: nothing is judged by its time",
+          [f"{{python}} tests/bench/run.py --castnet {{plain}} --quick --target x86-64-v3 --models {{work}}/bench-models {how} --json {{work}}/bench.json --svg {{work}}/bench.svg"
+           for how in ("mlp lenet5 resnet8_cifar", "--threads 2 kws_dscnn")]),
     Stage("weights", "the forms of weights: placement, replacement at run time, 100 MB in seconds",
           ["{python} tests/weights/run.py --castnet {plain}"]),
     Stage("firmware", "a microcontroller without an operating system, played by qemu: results, symbols, stack",

@@ -110,7 +110,7 @@ static void build_and_measure(Cli *c, const BuildOptions *o, Workdir *w, castnet
   const size_t number = machine_level(t, o->isa);
   const Target *level = t->n_levels ? t->levels[number] : t;
   castnet_choose_level(model, number);
-  BenchResult r = {.model = c->words.data[0], .target = t->name, .level = level->name, .compiled = model, .n_steps = castnet_n_steps(model)};
+  BenchResult r = {.model = c->words.data[0], .target = t->name, .level = level->name, .compiled = model, .n_steps = castnet_n_steps(model), .threads = o->threads ? o->threads : 1};
   r.steps = NEW_ARRAY(c->arena, double, r.n_steps);
   if (!find_inputs(c, m, inputs)) return;
   if (castnet_write(model, workdir_path(w)) != CASTNET_STATUS_OK) return;

@@ -14,7 +14,8 @@ typedef struct BenchResult {
   size_t n_times, batch;
   double *steps; /* [n_steps] microseconds, as castnet_get_step counts; 0 where a step did not run */
   size_t n_steps;
-  double peak; /* GFLOP/s of one thread */
+  uint64_t threads;
+  double peak; /* GFLOP/s of all threads */
   struct { double bytes, rate; } reads[BENCH_READS]; /* GB/s from a block of so many bytes, ascending */
   size_t n_reads;
 } BenchResult;

@@ -52,7 +52,7 @@ void bench_print(const BenchResult *r, StrBuf *b) {
   const bool levels = strcmp(r->target, r->level) != 0;
   sb_printf(b, "%s, %s%s%s: min %.2f us, median %.2f, p99 %.2f (%zu samples of %zu)\n", r->model, r->target, levels ? " at " : "", levels ? r->level : "", r->times[0], percentile(r, 0.5),
             percentile(r, 0.99), r->n_times, r->batch);
-  sb_printf(b, "%.1f GFLOP/s of %.1f, the FMA peak; read", 2e-3 * t.macs / r->times[0], r->peak);
+  sb_printf(b, "%.1f GFLOP/s of %.1f, the FMA peak%s; read", 2e-3 * t.macs / r->times[0], r->peak, r->threads > 1 ? " of all threads" : "");
   for (size_t i = 0; i < r->n_reads; i++) sb_printf(b, "%s %.0f GB/s from %.0f KiB", i ? "," : "", r->reads[i].rate, r->reads[i].bytes / 1024);
   sb_printf(b, "\n\n%-44s %10s %6s %8s %7s %6s\n", "step", "us", "time", "GFLOP/s", "GB/s", "limit");
   for (size_t i = 0; i < r->n_steps; i++) print_step(r, b, i, &t);
@@ -90,6 +90,7 @@ void bench_print_json(const BenchResult *r, StrBuf *b) {
   json_object_set_new(o, "min_us", json_real(r->times[0]));
   json_object_set_new(o, "median_us", json_real(percentile(r, 0.5)));
   json_object_set_new(o, "p99_us", json_real(percentile(r, 0.99)));
+  json_object_set_new(o, "threads", json_integer((json_int_t)r->threads));
   json_object_set_new(o, "peak_gflops", json_real(r->peak));
   json_object_set_new(o, "read", reads);
   json_object_set_new(o, "steps", steps);

@@ -102,6 +102,18 @@ def write_feed(path, inputs, arrays):
                 f.write(np.ascontiguousarray(a).tobytes())
 
 
+TURNS = 512  # rows that are not alike, more than a processor's branches are learnt by
+
+
+def write_turns(path, model, inputs, arrays):
+    """Rows for calls in turns (WORKER_TURNS in worker.h), where a tree ensemble gets one made-up row: what branches it takes would be learnt."""
+    if len(inputs) != 1 or arrays[inputs[0].name].shape[:1] != (1,) or arrays[inputs[0].name].dtype != np.float32:
+        return None
+    rows = np.random.default_rng(zlib.crc32(model.name.encode()) + 1).uniform(-1, 1, (TURNS, arrays[inputs[0].name].size)).astype(np.float32)
+    path.write_bytes(struct.pack("=QQ", rows[0].nbytes, TURNS) + rows.tobytes())
+    return path
+
+
 def write_data_set(folder, inputs, arrays):
     folder.mkdir()
     for k, i in enumerate(inputs):
@@ -158,6 +170,8 @@ class Case:
         self.feed, self.data_set, self.model = self.folder / "feed", self.folder / "data", path
         write_feed(self.feed, inputs, arrays)
         write_data_set(self.data_set, inputs, arrays)
+        trees = self.made_up and any(op.startswith("TreeEnsemble") for op in self.ops)
+        self.turns = write_turns(self.folder / "turns", path, inputs, arrays) if trees else None
         self.free = free
         if not free and fix_sizes(proto, inputs, arrays):
             self.model = self.folder / f"{self.name}.onnx"

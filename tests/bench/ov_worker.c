@@ -114,6 +114,7 @@ static void fill_input(const struct worker_input *in) {
   CHECK(ov.tensor_set_shape(tensor, (OvShape){(int64_t)in->rank, (int64_t *)in->dims}));
   CHECK(ov.tensor_data(tensor, &data));
   memcpy(data, in->data, in->bytes);
+  if (worker_turns.to == in->data) worker_turns.to = data;
 }
 
 static void fill_inputs(const char *path) {

@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
-"""Times castnet beside ONNX Runtime and OpenVINO (trees also beside tl2cgen): pinned, interleaved, one table, JSON and a picture.
+"""Times castnet beside ONNX Runtime, OpenVINO and ncnn (trees also beside tl2cgen; --c-peers: code of emx-onnx-cgen and onnx2c): pinned, interleaved,
+one table, JSON and a picture.
 
 usage: run.py --castnet BIN [MODEL...] [--set tiny|networks|trees|all|shared] [--threads N] [--json FILE] [--svg FILE]
 
 A MODEL is an ONNX file or a name of make_models.py (built into --models with seeded random weights); the set `shared` is every
 model of float32 in --shared DIR. Every engine is a process that holds the model (tests/bench/worker.h says how they talk);
 in each round all of them run in turns on the same cores, so that they see the same machine. All get the same model of fixed
-sizes and the same inputs (tests/bench/feed.py), and castnet's outputs must agree with both peers'. ratio: time of the faster peer over
-castnet's, by the minima of all rounds (and, in brackets, the median over rounds of the ratio of the rounds' medians).
-Needs onnx and numpy; onnxruntime, openvino, tl2cgen with treelite are skipped where they are not installed; models of the set `trees` are
-made with scikit-learn and skl2onnx.
+sizes and the same inputs (tests/bench/feed.py; a tree ensemble of one row gets 512 rows in turns), and castnet's outputs must agree with the peers'.
+limit: share of the least time that the machine allows (tests/bench/roofline.py), by peaks that are measured in the same run, of all threads. ratio: time
+of the fastest peer over castnet's, by the minima of all rounds (and, in brackets, the median over rounds of the ratio of the rounds' medians). With
+--threads N castnet also runs on one thread, for how it scales.
+Needs onnx and numpy; onnxruntime, openvino, ncnn with pnnx, tl2cgen with treelite, emx-onnx-cgen are skipped where they are not installed; models of the
+set `trees` are made with scikit-learn and skl2onnx.
 """
 import argparse
 import contextlib
@@ -25,7 +28,10 @@ import tempfile
 import time
 from pathlib import Path
 
+import c_peer
 import feed
+import picture
+import roofline
 import shares
 
 HERE = Path(__file__).resolve().parent
@@ -37,6 +43,8 @@ SETS = {
 SETS["trees"] = [f"gbt{trees}_b{batch}" for trees in (100, 1000) for batch in (1, 1000)]
 SETS["all"] = [n for group in ("tiny", "networks", "more") for n in SETS[group]]
 MAX_SAMPLES = 20000
+CONVERTED = ("ncnn", "emx-onnx-cgen", "onnx2c")  # peers whose own conversion may be wrong: where their outputs differ they do not count
+ONE_THREAD = ", 1 thread"  # of castnet, beside a run on several
 
 
 class Missing(Exception):
@@ -82,26 +90,43 @@ def tl2cgen_command(options, case, work, outputs):
     return [build_worker("tl_worker", work), folder / "trees.so", case.feed, outputs]
 
 
-def castnet_command(options, case, cc, target, outputs):
-    folder = case.folder / f"castnet-{cc}-{target}"
+def ncnn_command(options, case, outputs):
+    library("ncnn", "*.so")
+    return [sys.executable, HERE / "ncnn_worker.py", library("pnnx", "pnnx"), case.model, case.folder / "ncnn", options.threads, case.feed, outputs]
+
+
+def c_command(options, case, name, generate, entry, outputs):
+    """Of code by another generator: it has one thread, and is built by the first of castnet's compilers for the first target."""
+    target = options.target.split(",")[0]
+    flags = ["-O3", *([f"-march={target.removesuffix('-vnni')}"] if target.startswith("x86-64") else [])]
+    return [c_peer.build(case, case.folder / name, generate, entry, shlex.split(options.cc.split(",")[0]), flags), case.feed, outputs]
+
+
+def castnet_program(case, cc, target, threads):
+    folder = case.folder / f"castnet-{cc}-{target}-{threads}"
+    return folder, [folder / "castnet_check", folder / "inputs", "-"]
+
+
+def castnet_command(options, case, cc, target, outputs, threads):
+    folder, program = castnet_program(case, cc, target, threads)
     command = [options.castnet, "bench", case.model, case.data_set, "--target", target, "--cc", cc, "--keep", folder, "--no-run"]
     if options.cflags:
         command += ["--cflags", options.cflags]
-    if options.threads > 1:
-        command += ["--threads", options.threads]
+    if threads > 1:
+        command += ["--threads", threads]
     done = subprocess.run([str(c) for c in command], capture_output=True, text=True, check=False)
     if done.returncode:
         raise Missing(f"castnet: {done.stderr.strip().splitlines()[-1] if done.stderr.strip() else done.returncode}")
-    return [folder / "castnet_check", folder / "inputs", "-", "outputs", outputs, "serve"]
+    return [*program, "outputs", outputs, *(["turns", case.turns] if case.turns else []), "serve"]
 
 
 # ---- workers ----
 class Worker:
-    def __init__(self, name, command, threads):
+    def __init__(self, name, command, threads, turns=None):
         self.name, self.rounds, self.outputs = name, [], None
         self.errors = tempfile.TemporaryFile("w+")
         self.process = subprocess.Popen([str(c) for c in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True,
-                                        env={**os.environ, "OMP_NUM_THREADS": str(threads)})
+                                        env={**os.environ, "OMP_NUM_THREADS": str(threads), **({"WORKER_TURNS": str(turns)} if turns else {})})
         line = next((l for l in self.process.stdout if l.startswith("READY ")), None)
         if line is None:
             self.process.wait()
@@ -136,10 +161,17 @@ def commands(options, case, work, place):
               "openvino": lambda: openvino_command(options, case, work, place("openvino"))}
     if "TreeEnsembleRegressor" in case.ops:
         makers["tl2cgen"] = lambda: tl2cgen_command(options, case, work, place("tl2cgen"))
+    else:
+        makers["ncnn"] = lambda: ncnn_command(options, case, place("ncnn"))
+    if options.c_peers and options.threads == 1:
+        makers["emx-onnx-cgen"] = lambda: (library("emx_onnx_cgen", "cli.py"), c_command(options, case, "emx", c_peer.emx, "peer_model", place("emx-onnx-cgen")))[1]
+    if options.onnx2c and options.threads == 1:
+        makers["onnx2c"] = lambda: c_command(options, case, "onnx2c", c_peer.onnx2c(options.onnx2c), "entry", place("onnx2c"))
     for target in options.target.split(","):
         for cc in options.cc.split(","):
-            name = f"castnet {target} {cc}"
-            makers[name] = lambda c=cc, t=target, n=name: castnet_command(options, case, c, t, place(n))
+            for threads in dict.fromkeys((options.threads, 1)):
+                name = f"castnet {target} {cc}" + (ONE_THREAD if threads < options.threads else "")
+                makers[name] = lambda c=cc, t=target, n=name, k=threads: castnet_command(options, case, c, t, place(n), k)
     return makers
 
 
@@ -148,20 +180,29 @@ def start(options, case, work):
     place = lambda engine: case.folder / f"outputs of {engine}"
     for name, maker in commands(options, case, work, place).items():
         try:
-            workers.append(Worker(name, maker(), options.threads))
+            workers.append(Worker(name, maker(), options.threads, case.turns))
             workers[-1].outputs = feed.read_outputs(case, place(name))
         except (Missing, ValueError) as why:
             notes.append(f"{name}: {why}")
     return workers, notes
 
 
+def measure_machine(options, case):
+    for machine in options.machines:
+        program = castnet_program(case, options.cc.split(",")[0], options.target.split(",")[0], machine.threads)[1]
+        if program[0].exists():
+            machine.measure(program)
+
+
 def measure(options, case, work):
     workers, notes = start(options, case, work)
     try:
+        measure_machine(options, case)
         for _ in range(options.rounds):
             for w in workers:
                 time.sleep(0.02)
                 w.turn(options.seconds)
+        measure_machine(options, case)
     finally:
         for w in workers:
             w.close()
@@ -183,9 +224,33 @@ def differences(case, own, peers):
     return {name: outputs for name, outputs in found.items() if outputs}
 
 
+def add_limit(row, machine, steps):
+    """What the machine needs at least, and each engine's share of it; nothing where the model has sizes that only a call knows."""
+    if not steps or not machine.known():
+        return
+    row["limit"] = machine.limit(steps)
+    for e in row["engines"].values():
+        e["share"] = row["limit"]["us"] / e["min_us"]
+
+
+def add_scaling(row):
+    for name, e in row["engines"].items():
+        alone = row["engines"].get(name + ONE_THREAD)
+        if alone:
+            e["scaling"] = alone["min_us"] / e["min_us"]
+
+
+def leave_out(case, own, peers, notes):
+    """Peers but for converted ones with other outputs than castnet."""
+    wrong = set.intersection(*[set(differences(case, w, peers)) for w in own]) if own else set()
+    wrong = {name for name in wrong if name in CONVERTED}
+    notes += [f"{name}: other outputs, does not count" for name in sorted(wrong)]
+    return [p for p in peers if p.name not in wrong]
+
+
 def summarise(case, workers, notes):
-    peers = [w for w in workers if not w.name.startswith("castnet")]
     own = [w for w in workers if w.name.startswith("castnet")]
+    peers = leave_out(case, own, [w for w in workers if not w.name.startswith("castnet")], notes)
     best = min(peers, key=Worker.least) if peers else None
     row = {"model": case.name, "inputs": "made up" if case.made_up else "recorded", "notes": notes, "engines": {}}
     for w in workers:
@@ -195,8 +260,9 @@ def summarise(case, workers, notes):
         e = row["engines"][w.name]
         e["agrees"] = w.outputs is not None and not differences(case, w, peers)
         e["differs"] = differences(case, w, peers)
-        if best:
+        if best and not w.name.endswith(ONE_THREAD):
             e["ratio"], e["ratio_paired"] = best.least() / w.least(), paired(best, w)
+    add_scaling(row)
     return row
 
 
@@ -204,8 +270,9 @@ def row_of(options, model, work):
     for free in (False, True):
         case = feed.Case(model, work, free)
         row = summarise(case, *measure(options, case, work))
+        add_limit(row, options.machines[0], roofline.step_costs(options.castnet, case.model, options.target.split(",")[0]))
         if options.shares:
-            row["shares"] = shares.measure(options.castnet, case.model, case.data_set, options.target.split(",")[0], options.cc.split(",")[0])
+            row["shares"] = shares.measure(options.castnet, case.model, case.data_set, options.target.split(",")[0], options.cc.split(",")[0], options.threads)
         shutil.rmtree(case.folder)
         if any(not name.startswith("castnet") for name in row["engines"]):
             break
@@ -216,7 +283,12 @@ def print_row(row):
     for name, e in row["engines"].items():
         ratio = f"{e['ratio']:6.2f} ({e['ratio_paired']:.2f})" if "ratio" in e else ""
         wrong = "" if e.get("agrees", True) else "  DIFFERS " + "; ".join(f"{n}: {', '.join(o)}" for n, o in e["differs"].items())
-        print(f"{row['model']:18} {name:22} {e['min_us']:11.2f} {e['median_us']:11.2f} {ratio:15}{wrong}")
+        share = f"{100 * e['share']:.0f} %" if "share" in e else ""
+        scaling = f"{e['scaling']:.2f}" if "scaling" in e else ""
+        print(f"{row['model']:18} {name:30} {e['min_us']:11.2f} {e['median_us']:11.2f} {share:>6} {scaling:>6} {ratio:15}{wrong}")
+    if "limit" in row:
+        limit = row["limit"]
+        print(f"{row['model']:18} limit {limit['us']:.2f} us, bound by {'multiply-accumulates' if limit['bound'] == 'compute' else 'bytes read'}")
     for note in row["notes"]:
         print(f"{row['model']:18} {note}")
     if row.get("shares"):
@@ -252,24 +324,6 @@ def for_json(row):
     return row
 
 
-def picture(rows):
-    """Bars of castnet's ratio to the faster peer, on a scale that ends at 3."""
-    bars = [(f"{r['model']}, {name[len('castnet '):]}", e["ratio"]) for r in rows for name, e in r["engines"].items()
-            if "ratio" in e]
-    height, one = 22 * len(bars) + 60, 180
-    out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="860" height="{height}" font-family="sans-serif" font-size="12">',
-           '<rect width="100%" height="100%" fill="white"/>',
-           '<text x="10" y="20">Time of the faster of ONNX Runtime and OpenVINO over castnet\'s (longer is better)</text>']
-    for i, (label, ratio) in enumerate(bars):
-        y, width = 36 + 22 * i, min(ratio, 3.0) * one
-        colour = "#2a7" if ratio >= 1 else "#d85"
-        out.append(f'<text x="245" y="{y + 13}" text-anchor="end">{label}</text>'
-                   f'<rect x="250" y="{y}" width="{width:.1f}" height="17" fill="{colour}"/>'
-                   f'<text x="{255 + width:.1f}" y="{y + 13}">{ratio:.2f}</text>')
-    out.append(f'<line x1="{250 + one}" x2="{250 + one}" y1="30" y2="{height - 20}" stroke="black"/></svg>')
-    return "\n".join(out) + "\n"
-
-
 def find_models(options):
     if options.set == "shared" and not options.model:
         return [m for m in sorted(options.shared.glob("*/model.onnx")) if feed.is_float32(m)]
@@ -279,6 +333,14 @@ def find_models(options):
         subprocess.run([sys.executable, str(HERE / "make_models.py"), str(options.models), "--only", ",".join(made)],
                        check=True, stdout=sys.stderr)
     return [Path(n) if n.endswith(".onnx") else options.models / f"{n}.onnx" for n in names]
+
+
+def verdict(row):
+    """Whether every castnet of the row ran and agreed; skipped: with nobody."""
+    own = [n for n in row["engines"] if n.startswith("castnet")]
+    if not own or any(note.startswith("castnet") for note in row["notes"]) or any(not row["engines"][n]["agrees"] for n in own):
+        return "failed"
+    return "passed" if len(own) < len(row["engines"]) else "skipped"
 
 
 def parse():
@@ -292,13 +354,19 @@ def parse():
     p.add_argument("--target", default="x86-64-v4", help="of castnet; several with commas")
     p.add_argument("--cc", default="gcc", help="compilers of castnet's code; several with commas")
     p.add_argument("--cflags", help="more flags for them")
+    p.add_argument("--c-peers", action="store_true", help="also code of emx-onnx-cgen, where it is installed (slow: generating and compiling take minutes)")
+    p.add_argument("--onnx2c", help="also code of this binary of onnx2c")
     p.add_argument("--rounds", type=int, default=7)
     p.add_argument("--seconds", type=float, default=0.3, help="of a turn")
     p.add_argument("--cpu", help="cores to run on, with commas (default: the last ones, as many as threads)")
-    p.add_argument("--shares", action="store_true", help="also `castnet bench` of the first target and compiler: how near its steps come to what the machine can do")
+    p.add_argument("--quick", action="store_true", help="for agreement only: a single short round; ends with `N passed, N failed, N skipped` (no peer) models")
+    p.add_argument("--shares", action="store_true", help="also `castnet bench` of the first target and compiler: how near its steps come to what the machine can do, on so many threads")
     p.add_argument("--json", type=Path)
     p.add_argument("--svg", type=Path)
-    return p.parse_args()
+    options = p.parse_args()
+    if options.quick:
+        options.rounds, options.seconds = 1, 0.01
+    return options
 
 
 def main():
@@ -308,7 +376,8 @@ def main():
         cpus = options.cpu.split(",") if options.cpu else sorted(os.sched_getaffinity(0))[-options.threads:]
         os.sched_setaffinity(0, {int(cpu) for cpu in cpus})
     rows = []
-    print(f"{'model':18} {'engine':22} {'min us':>11} {'median us':>11} ratio")
+    options.machines = [roofline.Machine(n) for n in dict.fromkeys((options.threads, 1))]
+    print(f"{'model':18} {'engine':30} {'min us':>11} {'median us':>11} {'limit':>6} {'scales':>6} ratio")
     with tempfile.TemporaryDirectory() as work:
         for model in models:
             try:
@@ -317,15 +386,19 @@ def main():
                 print(f"{model}: {why}")
                 continue
             print_row(rows[-1])
+    for machine in filter(roofline.Machine.known, options.machines):
+        print(machine.text())
     if options.shares:
         sum_shares(rows)
     if options.json:
-        options.json.write_text(json.dumps({"schema": "castnet-peers-2", "threads": options.threads, "models": [for_json(r) for r in rows]}, indent=1) + "\n")
+        told = {"schema": "castnet-peers-3", "threads": options.threads, "machine": [m.for_json() for m in options.machines], "models": [for_json(r) for r in rows]}
+        options.json.write_text(json.dumps(told, indent=1) + "\n")
     if options.svg:
-        options.svg.write_text(picture(rows))
-    wrong = [r["model"] for r in rows if any(not e.get("agrees", True) for e in r["engines"].values())]
-    ran = all(any(n.startswith("castnet") for n in r["engines"]) for r in rows)
-    return 1 if wrong or not ran else 0
+        options.svg.write_text(picture.draw(rows, options.threads))
+    verdicts = [verdict(r) for r in rows] + ["failed"] * (len(models) - len(rows))
+    if options.quick:
+        print(", ".join(f"{verdicts.count(v)} {v}" for v in ("passed", "failed", "skipped")))
+    return 1 if "failed" in verdicts else 0
 
 
 if __name__ == "__main__":

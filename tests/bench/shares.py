@@ -20,9 +20,11 @@ class Bound:
         return self.limit_us / self.us if self.us else None
 
 
-def measure(castnet, model, data_set, target, cc):
+def measure(castnet, model, data_set, target, cc, threads=1):
     """{"compute", "memory": Bound; "low": [(function, operator, calls, share, part of the time)]}; None where the model does not run."""
     command = [castnet, "bench", model, data_set, "--target", target, "--cc", cc, "--json"]
+    if threads > 1:
+        command += ["--threads", threads]
     done = subprocess.run([str(c) for c in command], capture_output=True, text=True, check=False)
     if done.returncode:
         return None

@@ -96,6 +96,12 @@ static inline size_t worker_type_size(int type) {
   return type >= 0 && (size_t)type < sizeof sizes ? sizes[type] : 0;
 }
 
+/* Inputs that calls take in turns, so that a processor does not learn one: copied into the first input's place before each. */
+static struct {
+  char *sets, *to;
+  size_t bytes, count, next;
+} worker_turns;
+
 static inline struct worker_input worker_read_input(const struct worker_file *f) {
   struct worker_input in = {.name = worker_take_string(f)};
   in.type = (int)worker_take(f);
@@ -115,6 +121,7 @@ static inline struct worker_input worker_read_input(const struct worker_file *f)
   in.bytes = in.count * worker_type_size(in.type);
   in.data = worker_allocate(f, in.bytes);
   worker_take_bytes(f, in.data, in.bytes);
+  if (!worker_turns.to) worker_turns.to = in.data;
   return in;
 }
 
@@ -122,6 +129,25 @@ static inline struct worker_file worker_open(const char *engine, const char *pat
   const struct worker_file f = {engine, fopen(path, mode)};
   if (!f.file) worker_die(engine, path, "cannot be opened");
   return f;
+}
+
+/* ---- turns ---- */
+/* The file that WORKER_TURNS names: the bytes of a set, then all sets. */
+static inline void worker_read_turns(void) {
+  const char *path = getenv("WORKER_TURNS");
+  if (!path) return;
+  const struct worker_file f = worker_open("turns", path, "rb");
+  worker_turns.bytes = (size_t)worker_take(&f);
+  worker_turns.count = (size_t)worker_take(&f);
+  worker_turns.sets = worker_allocate(&f, worker_turns.bytes * worker_turns.count);
+  worker_take_bytes(&f, worker_turns.sets, worker_turns.bytes * worker_turns.count);
+  fclose(f.file);
+}
+
+static inline void worker_take_turn(void) {
+  if (!worker_turns.count) return;
+  memcpy(worker_turns.to, worker_turns.sets + worker_turns.next * worker_turns.bytes, worker_turns.bytes);
+  worker_turns.next = worker_turns.next + 1 == worker_turns.count ? 0 : worker_turns.next + 1;
 }
 
 /* ---- outputs ---- */
@@ -157,7 +183,10 @@ static inline long worker_memory_kb(const char *key) {
 /* Mean seconds per inference over `batch` inferences in a row. */
 static inline double worker_sample(void (*run)(void), int batch) {
   double start = worker_now();
-  for (int i = 0; i < batch; i++) run();
+  for (int i = 0; i < batch; i++) {
+    worker_take_turn();
+    run();
+  }
   return (worker_now() - start) / batch;
 }
 
@@ -189,6 +218,7 @@ static inline int worker_collect(void (*run)(void), int batch, double seconds, i
  */
 static inline int worker_serve(void (*run)(void), double load_seconds) {
   static double samples[WORKER_MAX_SAMPLES];
+  worker_read_turns();
   int batch = worker_choose_batch(run);
 
   printf("READY {\"load_s\":%.4f,\"rss_kb\":%ld,\"peak_kb\":%ld,\"batch\":%d}\n", load_seconds,
