@@ -1,9 +1,10 @@
 /* bench_kernels [TARGET [REPEATS]]: convolutions and matrix products of ResNet-50's sizes (batch 1), and a few of
- * transformers', one thread: the best time of REPEATS, and its share of the FMA peak measured beside it in the same run. */
+ * transformers', one thread: the best time of REPEATS, and its share of the FMA peak measured beside it in the same run. Then
+ * every kernel of the table (kernel_rows.h). */
 #define _GNU_SOURCE
 #include "simd/scalar.h"
 
-#include "check.h"
+#include "kernel_rows.h"
 #include "kernel_sets.h"
 
 #include <stdio.h>
@@ -49,13 +50,13 @@ static const KernelSet *const sets[] = {
 
 #define LENGTH(a) (sizeof(a) / sizeof(a)[0])
 
-static double now(void) {
+double bench_now(void) {
   struct timespec t;
   (void)clock_gettime(CLOCK_MONOTONIC, &t);
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static float *values(size_t n) {
+float *bench_values(size_t n) {
   float *p = aligned_alloc(64, (n * sizeof *p + 63) / 64 * 64);
   if (!p) abort();
   for (size_t i = 0; i < n; i++) p[i] = (float)(i % 251) / 251.0f - 0.5f;
@@ -68,9 +69,9 @@ static volatile float sink;
 static double peak(const KernelSet *s, double best) {
   enum { ROUNDS = 100000 };
   for (int i = 0; i < 3; i++) {
-    double t = now();
+    double t = bench_now();
     sink = s->peak_f32(ROUNDS);
-    t = now() - t;
+    t = bench_now() - t;
     const double rate = 2e-9 * ROUNDS * CN_PEAK_CHAINS * (double)s->lanes / t;
     if (rate > best) best = rate;
   }
@@ -89,22 +90,22 @@ static Row bench_conv(const KernelSet *s, const Layer *l, int repeats) {
                                    .stride = {1, l->stride, l->stride}, .dilation = {1, 1, 1}, .up = {1, 1, 1},
                                    .pad = {0, (ptrdiff_t)pad, (ptrdiff_t)pad}}};
   const size_t depth = l->c * l->kernel * l->kernel;
-  float *in = values(l->c * l->in * l->in), *weights = values(l->m * depth), *bias = values(l->m);
-  float *packed = values(cn_pack_size(depth, l->m, s->mr)), *scratch;
+  float *in = bench_values(l->c * l->in * l->in), *weights = bench_values(l->m * depth), *bias = bench_values(l->m);
+  float *packed = bench_values(cn_pack_size(depth, l->m, s->mr)), *scratch;
   const int direct = cn_conv_direct_wins(&a.window, s->lanes, s->mr, s->nr);
-  float *result = values(l->m * out * out);
+  float *result = bench_values(l->m * out * out);
   cn_pack_conv_f32(weights, 1, l->m, l->c, l->kernel * l->kernel, s->mr, packed);
   a.in = in;
   a.weights = packed;
   a.out = result;
   a.ep = (cn_epilogue_f32){.flags = CN_EP_ROW_BIAS | CN_EP_CLAMP, .bias = bias, .lo = 0.0f, .hi = 6.0f};
-  scratch = values(direct ? s->conv_f32_direct_scratch(&a.window) : s->conv_f32_scratch(&a.window));
+  scratch = bench_values(direct ? s->conv_f32_direct_scratch(&a.window) : s->conv_f32_scratch(&a.window));
   Row row = {1e9, 2.0 * (double)(depth * l->m * out * out), direct};
   for (int i = 0; i < repeats; i++) {
-    const double t = now();
+    const double t = bench_now();
     if (direct) s->conv_f32_direct(&a, scratch, 0, s->conv_f32_direct_tasks(&a));
     else s->conv_f32(&a, scratch, 0, s->conv_f32_tasks(&a));
-    const double d = now() - t;
+    const double d = bench_now() - t;
     if (d < row.seconds) row.seconds = d;
   }
   free(in), free(weights), free(bias), free(packed), free(scratch), free(result);
@@ -113,15 +114,15 @@ static Row bench_conv(const KernelSet *s, const Layer *l, int repeats) {
 
 static Row bench_gemm(const KernelSet *s, const size_t *p, int repeats) {
   const size_t m = p[0], k = p[1], n = p[2];
-  float *a = values(m * k), *b = values(k * n), *packed = values(cn_pack_size(k, n, s->nr)), *c = values(m * n), *bias = values(n);
+  float *a = bench_values(m * k), *b = bench_values(k * n), *packed = bench_values(cn_pack_size(k, n, s->nr)), *c = bench_values(m * n), *bias = bench_values(n);
   cn_pack_b_f32(b, n, 1, k, n, s->nr, packed);
   cn_gemm_f32_args g = {.m = m, .n = n, .k = k, .a = a, .a_rs = k, .a_ks = 1, .b = packed, .c = c, .ldc = n,
                         .ep = {.flags = CN_EP_COL_BIAS, .bias = bias}};
   Row row = {1e9, 2.0 * (double)(m * n * k)};
   for (int i = 0; i < repeats; i++) {
-    const double t = now();
+    const double t = bench_now();
     s->gemm_f32(&g, 0, s->gemm_f32_tasks(&g));
-    const double d = now() - t;
+    const double d = bench_now() - t;
     if (d < row.seconds) row.seconds = d;
   }
   free(a), free(b), free(packed), free(c), free(bias);
@@ -135,24 +136,25 @@ static Row bench_depthwise(const KernelSet *s, const Layer *l, int repeats) {
                                         .stride = {1, l->stride, l->stride}, .dilation = {1, 1, 1}, .up = {1, 1, 1},
                                         .pad = {0, (ptrdiff_t)pad, (ptrdiff_t)pad}}};
   DepthwiseRun *run = l->kernel == 5 ? s->depthwise_f32_5x5s1 : l->stride == 2 ? s->depthwise_f32_3x3s2 : s->depthwise_f32_3x3s1;
-  float *in = values(l->c * l->in * l->in), *weights = values(l->c * l->kernel * l->kernel), *bias = values(l->c);
-  float *result = values(l->c * out * out), *scratch = values(s->depthwise_f32_scratch(&a.window));
+  float *in = bench_values(l->c * l->in * l->in), *weights = bench_values(l->c * l->kernel * l->kernel), *bias = bench_values(l->c);
+  float *result = bench_values(l->c * out * out), *scratch = bench_values(s->depthwise_f32_scratch(&a.window));
   a.in = in;
   a.weights = weights;
   a.out = result;
   a.ep = (cn_epilogue_f32){.flags = CN_EP_ROW_BIAS | CN_EP_CLAMP, .bias = bias, .lo = 0.0f, .hi = 6.0f};
   Row row = {1e9, 2.0 * (double)(l->c * l->kernel * l->kernel * out * out)};
   for (int i = 0; i < repeats; i++) {
-    const double t = now();
+    const double t = bench_now();
     run(&a, scratch, 0, s->depthwise_f32_tasks(&a));
-    const double d = now() - t;
+    const double d = bench_now() - t;
     if (d < row.seconds) row.seconds = d;
   }
   free(in), free(weights), free(bias), free(result), free(scratch);
   return row;
 }
 
-static void bench_set(const KernelSet *s, int repeats) {
+/* Returns how many kernels have no row. */
+static size_t bench_set(const KernelSet *s, int repeats) {
   double best = peak(s, 0), flop = 0, seconds = 0;
   (void)printf("%s\n%-34s %5s %9s %9s %6s\n", s->name, "", "times", "us", "GFLOP/s", "share");
   for (size_t i = 0; i < LENGTH(layers); i++) {
@@ -181,11 +183,13 @@ static void bench_set(const KernelSet *s, int repeats) {
                  l->stride, "", row.seconds * 1e6, row.flop * 1e-9 / row.seconds, row.flop * 1e-7 / row.seconds / best);
   }
   (void)printf("FMA peak %.1f GFLOP/s\n\n", best);
+  return kernel_rows(s, repeats, best);
 }
 
 int main(int argc, char **argv) {
   const int repeats = argc > 2 ? atoi(argv[2]) : 20;
+  size_t missing = 0;
   for (size_t i = 0; i < LENGTH(sets); i++)
-    if (argc < 2 || !strcmp(argv[1], sets[i]->name)) bench_set(sets[i], repeats);
-  return 0;
+    if (argc < 2 || !strcmp(argv[1], sets[i]->name)) missing += bench_set(sets[i], repeats);
+  return missing != 0;
 }

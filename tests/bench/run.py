@@ -16,10 +16,8 @@ set `trees` are made with scikit-learn and skl2onnx.
 """
 import argparse
 import contextlib
-import importlib.util
 import json
 import os
-import shlex
 import shutil
 import statistics
 import subprocess
@@ -28,7 +26,7 @@ import tempfile
 import time
 from pathlib import Path
 
-import c_peer
+import engines
 import feed
 import picture
 import roofline
@@ -43,81 +41,6 @@ SETS = {
 SETS["trees"] = [f"gbt{trees}_b{batch}" for trees in (100, 1000) for batch in (1, 1000)]
 SETS["all"] = [n for group in ("tiny", "networks", "more") for n in SETS[group]]
 MAX_SAMPLES = 20000
-CONVERTED = ("ncnn", "emx-onnx-cgen", "onnx2c")  # peers whose own conversion may be wrong: where their outputs differ they do not count
-ONE_THREAD = ", 1 thread"  # of castnet, beside a run on several
-
-
-class Missing(Exception):
-    """An engine that cannot run here, and why."""
-
-
-# ---- engines: name -> command of a worker ----
-def library(package, pattern):
-    spec = importlib.util.find_spec(package)
-    if spec is None or not spec.submodule_search_locations:
-        raise Missing(f"{package} is not installed")
-    found = sorted(Path(spec.submodule_search_locations[0]).glob(pattern))
-    if not found:
-        raise Missing(f"{package} holds no {pattern}")
-    return str(found[-1])
-
-
-def build_worker(name, work):
-    program = work / name
-    if not program.exists():
-        cc = shlex.split(os.environ.get("CC", "cc"))
-        done = subprocess.run([*cc, "-O2", str(HERE / f"{name}.c"), "-o", str(program), "-ldl", "-lm"], check=False)
-        if done.returncode:
-            raise Missing(f"{name}.c does not compile")
-    return str(program)
-
-
-def ort_command(options, case, work, outputs):
-    return [build_worker("ort_worker", work), library("onnxruntime", "capi/libonnxruntime.so*"), case.model, options.threads, case.feed, outputs]
-
-
-def openvino_command(options, case, work, outputs):
-    return [build_worker("ov_worker", work), library("openvino", "libs/libopenvino_c.so*"), case.model, options.threads, "f32", case.feed, outputs]
-
-
-def tl2cgen_command(options, case, work, outputs):
-    """Of tree ensembles. Built by the first of castnet's compilers."""
-    folder = case.folder / "tl2cgen"
-    cc = shlex.split(options.cc.split(",")[0])
-    done = subprocess.run([sys.executable, HERE / "tree_peer.py", case.model, folder, *cc], capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise Missing((done.stderr.strip().splitlines() or ["no library"])[-1])
-    return [build_worker("tl_worker", work), folder / "trees.so", case.feed, outputs]
-
-
-def ncnn_command(options, case, outputs):
-    library("ncnn", "*.so")
-    return [sys.executable, HERE / "ncnn_worker.py", library("pnnx", "pnnx"), case.model, case.folder / "ncnn", options.threads, case.feed, outputs]
-
-
-def c_command(options, case, name, generate, entry, outputs):
-    """Of code by another generator: it has one thread, and is built by the first of castnet's compilers for the first target."""
-    target = options.target.split(",")[0]
-    flags = ["-O3", *([f"-march={target.removesuffix('-vnni')}"] if target.startswith("x86-64") else [])]
-    return [c_peer.build(case, case.folder / name, generate, entry, shlex.split(options.cc.split(",")[0]), flags), case.feed, outputs]
-
-
-def castnet_program(case, cc, target, threads):
-    folder = case.folder / f"castnet-{cc}-{target}-{threads}"
-    return folder, [folder / "castnet_check", folder / "inputs", "-"]
-
-
-def castnet_command(options, case, cc, target, outputs, threads):
-    folder, program = castnet_program(case, cc, target, threads)
-    command = [options.castnet, "bench", case.model, case.data_set, "--target", target, "--cc", cc, "--keep", folder, "--no-run"]
-    if options.cflags:
-        command += ["--cflags", options.cflags]
-    if threads > 1:
-        command += ["--threads", threads]
-    done = subprocess.run([str(c) for c in command], capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise Missing(f"castnet: {done.stderr.strip().splitlines()[-1] if done.stderr.strip() else done.returncode}")
-    return [*program, "outputs", outputs, *(["turns", case.turns] if case.turns else []), "serve"]
 
 
 # ---- workers ----
@@ -131,14 +54,14 @@ class Worker:
         if line is None:
             self.process.wait()
             self.errors.seek(0)
-            raise Missing((self.errors.read().strip().splitlines() or ["ended without a word"])[-1])
+            raise engines.Missing((self.errors.read().strip().splitlines() or ["ended without a word"])[-1])
 
     def turn(self, seconds):
         self.process.stdin.write(f"RUN {seconds} {MAX_SAMPLES}\n")
         self.process.stdin.flush()
         samples = [float(t) for t in self.process.stdout.readline().split()]
         if not samples:
-            raise Missing("ended while running")
+            raise engines.Missing("ended while running")
         self.rounds.append(samples)
 
     def close(self):
@@ -155,41 +78,21 @@ class Worker:
         return min(min(r) for r in self.rounds)
 
 
-def commands(options, case, work, place):
-    """{engine: what makes its command}"""
-    makers = {"onnxruntime": lambda: ort_command(options, case, work, place("onnxruntime")),
-              "openvino": lambda: openvino_command(options, case, work, place("openvino"))}
-    if "TreeEnsembleRegressor" in case.ops:
-        makers["tl2cgen"] = lambda: tl2cgen_command(options, case, work, place("tl2cgen"))
-    else:
-        makers["ncnn"] = lambda: ncnn_command(options, case, place("ncnn"))
-    if options.c_peers and options.threads == 1:
-        makers["emx-onnx-cgen"] = lambda: (library("emx_onnx_cgen", "cli.py"), c_command(options, case, "emx", c_peer.emx, "peer_model", place("emx-onnx-cgen")))[1]
-    if options.onnx2c and options.threads == 1:
-        makers["onnx2c"] = lambda: c_command(options, case, "onnx2c", c_peer.onnx2c(options.onnx2c), "entry", place("onnx2c"))
-    for target in options.target.split(","):
-        for cc in options.cc.split(","):
-            for threads in dict.fromkeys((options.threads, 1)):
-                name = f"castnet {target} {cc}" + (ONE_THREAD if threads < options.threads else "")
-                makers[name] = lambda c=cc, t=target, n=name, k=threads: castnet_command(options, case, c, t, place(n), k)
-    return makers
-
-
 def start(options, case, work):
     workers, notes = [], []
     place = lambda engine: case.folder / f"outputs of {engine}"
-    for name, maker in commands(options, case, work, place).items():
+    for name, maker in engines.commands(options, case, work, place).items():
         try:
             workers.append(Worker(name, maker(), options.threads, case.turns))
             workers[-1].outputs = feed.read_outputs(case, place(name))
-        except (Missing, ValueError) as why:
+        except (engines.Missing, ValueError) as why:
             notes.append(f"{name}: {why}")
     return workers, notes
 
 
 def measure_machine(options, case):
     for machine in options.machines:
-        program = castnet_program(case, options.cc.split(",")[0], options.target.split(",")[0], machine.threads)[1]
+        program = engines.castnet_program(case, options.cc.split(",")[0], options.target.split(",")[0], machine.threads)[1]
         if program[0].exists():
             machine.measure(program)
 
@@ -235,7 +138,7 @@ def add_limit(row, machine, steps):
 
 def add_scaling(row):
     for name, e in row["engines"].items():
-        alone = row["engines"].get(name + ONE_THREAD)
+        alone = row["engines"].get(name + engines.ONE_THREAD)
         if alone:
             e["scaling"] = alone["min_us"] / e["min_us"]
 
@@ -243,7 +146,7 @@ def add_scaling(row):
 def leave_out(case, own, peers, notes):
     """Peers but for converted ones with other outputs than castnet."""
     wrong = set.intersection(*[set(differences(case, w, peers)) for w in own]) if own else set()
-    wrong = {name for name in wrong if name in CONVERTED}
+    wrong = {name for name in wrong if name in engines.CONVERTED}
     notes += [f"{name}: other outputs, does not count" for name in sorted(wrong)]
     return [p for p in peers if p.name not in wrong]
 
@@ -260,7 +163,7 @@ def summarise(case, workers, notes):
         e = row["engines"][w.name]
         e["agrees"] = w.outputs is not None and not differences(case, w, peers)
         e["differs"] = differences(case, w, peers)
-        if best and not w.name.endswith(ONE_THREAD):
+        if best and not w.name.endswith(engines.ONE_THREAD):
             e["ratio"], e["ratio_paired"] = best.least() / w.least(), paired(best, w)
     add_scaling(row)
     return row

@@ -17,6 +17,7 @@
 #include "kernels/gemm_f32.h"
 #include "kernels/gemm_s16.h"
 #include "kernels/pool_f32.h"
+#include "kernels/recurrent_f32.h"
 #include "kernels/rows_f32.h"
 #include "kernels/winograd_f32.h"
 #include "peak_f32.h"
@@ -71,8 +72,10 @@ typedef struct KernelSet {
   void (*norm_f32)(const cn_norm_f32_args *a, size_t t0, size_t t1);
   void (*attention_f32)(const cn_attention_f32_args *a, float *scratch, size_t t0, size_t t1);
   size_t (*attention_f32_tasks)(const cn_attention_f32_args *a);
+  int (*recurrent_f32)(const cn_recurrent_f32_args *a, float *scratch);
   size_t (*layer_selftest)(void);     /* number of wrong lanes */
   float (*peak_f32)(size_t rounds);   /* runtime-lite/peak_f32.h */
+  float (*peak_read_f32)(const float *p, size_t n);
 } KernelSet;
 
 /* The case being run: which set, which numbered case, and the buffers it took. */

@@ -290,5 +290,7 @@ const KernelSet SET = {
     .attention_f32 = cn_attention_f32,
     .attention_f32_tasks = attention_f32_tasks,
     .layer_selftest = layer_selftest,
+    .recurrent_f32 = cn_recurrent_f32,
     .peak_f32 = cn_peak_f32,
+    .peak_read_f32 = cn_peak_read_f32,
 };

@@ -1,0 +1,183 @@
+#define _GNU_SOURCE
+#include "simd/scalar.h"
+
+#include "kernel_rows_private.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LENGTH(a) (sizeof(a) / sizeof(a)[0])
+
+enum { NEAR_BYTES = 256 << 10, FAR_BYTES = 4 << 20 };
+
+/* ---- the table ---- */
+static struct { const char *kernel; int known; } table[] = {
+#define WINDOW(...)
+#define KERNEL(function, family, dtype, tile, file) {#function, 0},
+#include "kernels.def"
+#undef KERNEL
+#undef WINDOW
+};
+
+/* What is written once, for any type: scalar code, which has no peak to reach. */
+static const char *const plain[] = {"cn_gemm_f64", "cn_gemm_s32", "cn_gemm_s64", "cn_conv_f64", "cn_pool_index_f32", "cn_pool_f64", "cn_pool_u8", "cn_pool_s8"};
+
+static void note(const char *kernel) {
+  for (size_t i = 0; i < LENGTH(table); i++)
+    if (!strcmp(table[i].kernel, kernel)) table[i].known = 1;
+}
+
+static size_t count_missing(void) {
+  size_t n = 0;
+  for (size_t i = 0; i < LENGTH(plain); i++) note(plain[i]);
+  for (size_t i = 0; i < LENGTH(table); i++) {
+    if (!table[i].known) (void)printf("no row for %s\n", table[i].kernel);
+    n += !table[i].known;
+  }
+  return n;
+}
+
+/* ---- measuring ---- */
+static volatile float sink;
+
+static double read_rate(const KernelSet *s, size_t bytes) {
+  float *p = bench_values(bytes / sizeof *p);
+  double best = 1e9;
+  for (int i = 0; i < 20; i++) {
+    const double t = bench_now();
+    for (size_t r = 0; r < FAR_BYTES / bytes; r++) sink = s->peak_read_f32(p, bytes / sizeof *p);
+    const double d = (bench_now() - t) / (double)(FAR_BYTES / bytes);
+    if (d < best) best = d;
+  }
+  free(p);
+  return 1e-9 * (double)bytes / best;
+}
+
+float *bench_room(Bench *b, size_t n) {
+  if (b->n_buffers == MOST_BUFFERS) abort();
+  return b->buffers[b->n_buffers++] = bench_values(n);
+}
+
+void bench_row(Bench *b, const char *kernel, const char *what, double flop, double bytes, void (*run)(const KernelSet *s, const void *job), const void *job) {
+  double best = 1e9;
+  for (int i = 0; i < b->repeats; i++) {
+    const double t = bench_now();
+    run(b->s, job);
+    const double d = bench_now() - t;
+    if (d < best) best = d;
+  }
+  const double rate = bytes / b->turns <= NEAR_BYTES ? b->near : b->far, compute = 1e-9 * flop / b->peak, memory = 1e-9 * bytes / rate;
+  (void)printf("%-32s %-30s %9.1f %8.1f %8.1f %5.0f%% %s\n", kernel + strlen("cn_"), what, best * 1e6, 1e-9 * flop / best, 1e-9 * bytes / best,
+               100 * (compute > memory ? compute : memory) / best, compute > memory ? "FMA" : "read");
+  note(kernel);
+  b->turns = 1;
+  for (; b->n_buffers; b->n_buffers--) free(b->buffers[b->n_buffers - 1]);
+}
+
+/* ---- matrices and rows ---- */
+static void run_gemm(const KernelSet *s, const void *job) { s->gemm_f32(job, 0, s->gemm_f32_tasks(job)); }
+
+static void bench_gemm(Bench *b, size_t m, size_t k, size_t n) {
+  char what[64];
+  const cn_gemm_f32_args g = {.m = m, .n = n, .k = k, .a = bench_room(b, m * k), .a_rs = k, .a_ks = 1, .b = bench_room(b, k * cn_round_up(n, b->s->nr)), .c = bench_room(b, m * n), .ldc = n};
+  (void)snprintf(what, sizeof what, "m %zu k %zu n %zu", m, k, n);
+  bench_row(b, "cn_gemm_f32", what, 2.0 * (double)(m * n * k), 4.0 * (double)(m * k + k * n + m * n), run_gemm, &g);
+}
+
+typedef struct AttentionJob { cn_attention_f32_args a; float *scratch; } AttentionJob;
+
+static void run_attention(const KernelSet *s, const void *job) {
+  const AttentionJob *j = job;
+  s->attention_f32(&j->a, j->scratch, 0, s->attention_f32_tasks(&j->a));
+}
+
+static void bench_attention(Bench *b, size_t n, size_t depth) {
+  char what[64];
+  AttentionJob j = {{.queries = n, .keys = n, .depth = depth, .width = depth, .q = bench_room(b, n * depth), .k = bench_room(b, n * depth), .v = bench_room(b, n * depth), .q_rs = depth, .q_ks = 1,
+                     .k_ds = 1, .k_ts = depth, .v_ts = depth, .v_es = 1, .out = bench_room(b, n * depth), .ldo = depth}, NULL};
+  j.scratch = bench_room(b, cn_attention_f32_scratch(n, depth, depth, b->s->nr));
+  (void)snprintf(what, sizeof what, "%zu queries and keys of %zu", n, depth);
+  bench_row(b, "cn_attention_f32", what, 4.0 * (double)(n * n * depth), 16.0 * (double)(n * depth), run_attention, &j);
+}
+
+enum { ROWS = 197, ROW = 768 };
+
+typedef struct RowsJob { cn_softmax_f32_args softmax; cn_norm_f32_args norm; const float *x; } RowsJob;
+
+static void run_softmax(const KernelSet *s, const void *job) {
+  const RowsJob *j = job;
+  s->softmax_f32(&j->softmax, 0, s->softmax_f32_tasks(&j->softmax));
+}
+
+static void run_norm(const KernelSet *s, const void *job) {
+  const RowsJob *j = job;
+  s->norm_f32(&j->norm, 0, s->norm_f32_tasks(&j->norm));
+}
+
+static void run_row_sums(const KernelSet *s, const void *job) {
+  for (size_t i = 0; i < ROWS; i++) sink = s->row_sum_f32(((const RowsJob *)job)->x + i * ROW, ROW);
+}
+
+static void run_row_maxima(const KernelSet *s, const void *job) {
+  for (size_t i = 0; i < ROWS; i++) sink = s->row_max_f32(((const RowsJob *)job)->x + i * ROW, ROW);
+}
+
+static RowsJob rows_job(Bench *b) {
+  const float *in = bench_room(b, ROWS * ROW);
+  float *out = bench_room(b, ROWS * ROW);
+  return (RowsJob){{.outer = ROWS, .n = ROW, .inner = 1, .in = in, .out = out},
+                   {.rows = ROWS, .n = ROW, .in = in, .scale = bench_room(b, ROW), .bias = bench_room(b, ROW), .period = 1, .out = out, .epsilon = 1e-5f}, in};
+}
+
+static void bench_rows(Bench *b) {
+  static const struct { const char *kernel; void (*run)(const KernelSet *s, const void *job); double bytes; } passes[] = {
+      {"cn_softmax_f32", run_softmax, 8}, {"cn_norm_f32", run_norm, 8}, {"cn_row_sum_f32", run_row_sums, 4}, {"cn_row_max_f32", run_row_maxima, 4}};
+  for (size_t i = 0; i < LENGTH(passes); i++) {
+    const RowsJob j = rows_job(b);
+    bench_row(b, passes[i].kernel, "197 rows of 768", 0, passes[i].bytes * ROWS * ROW, passes[i].run, &j);
+  }
+}
+
+typedef struct RecurrentJob { cn_recurrent_f32_args a; float *scratch; } RecurrentJob;
+
+static void run_recurrent(const KernelSet *s, const void *job) {
+  const RecurrentJob *j = job;
+  (void)s->recurrent_f32(&j->a, j->scratch);
+}
+
+static void leave(const void *arg, float *v, size_t n) { (void)arg, (void)v, (void)n; }
+
+/* The products of an LSTM's steps, without its activations: the bytes are the weights', once a step. */
+static void bench_recurrent(Bench *b, size_t hidden) {
+  enum { STEPS = 10, GATES = 4 };
+  char what[64];
+  const size_t n = GATES * hidden;
+  RecurrentJob j = {{.steps = STEPS, .batch = 1, .hidden = hidden, .gates = GATES, .x = bench_room(b, STEPS * n), .x_step = n, .x_batch = n, .r = bench_room(b, hidden * cn_round_up(n, b->s->nr)),
+                     .h = bench_room(b, hidden), .c = bench_room(b, hidden), .f = leave, .g = leave, .act = leave}, NULL};
+  j.scratch = bench_room(b, cn_recurrent_f32_scratch(&j.a));
+  memset(j.a.c, 0, hidden * sizeof(float));
+  (void)snprintf(what, sizeof what, "LSTM of %zu, %d steps", hidden, STEPS);
+  b->turns = STEPS;
+  bench_row(b, "cn_recurrent_f32", what, 2.0 * STEPS * (double)(n * hidden), 4.0 * STEPS * (double)(n * hidden), run_recurrent, &j);
+}
+
+static void bench_products(Bench *b) {
+  bench_gemm(b, 128, 768, 768);
+  bench_gemm(b, 1, 2048, 1000);
+  bench_gemm(b, 1, 256, 1024);
+  bench_attention(b, 197, 64);
+  bench_attention(b, 1024, 64);
+  bench_recurrent(b, 128);
+  bench_recurrent(b, 256);
+  bench_rows(b);
+}
+
+size_t kernel_rows(const KernelSet *s, int repeats, double peak) {
+  Bench b = {.s = s, .repeats = repeats, .peak = peak, .turns = 1, .near = read_rate(s, NEAR_BYTES), .far = read_rate(s, FAR_BYTES)};
+  (void)printf("%-63s %9s %8s %8s %6s of\n", "kernel", "us", "GFLOP/s", "GB/s", "share");
+  bench_windows(&b);
+  bench_products(&b);
+  (void)printf("read %.0f GB/s from %d KiB, %.0f GB/s from %d KiB\n", b.near, NEAR_BYTES >> 10, b.far, FAR_BYTES >> 10);
+  return count_missing();
+}
