@@ -39,6 +39,22 @@ CN_DRIVER float cn_peak_read_f32(const float *p, size_t n) {
   return cn_vf32_reduce_add(acc[0]);
 }
 
+/* The same in four streams, which a memory far away may serve faster; n: a multiple of 32 vectors. */
+CN_DRIVER float cn_peak_streams_f32(const float *p, size_t n) {
+  const size_t part = n / 4;
+  cn_vf32 acc[8];
+  CN_UNROLL(8)
+  for (size_t i = 0; i < 8; i++) acc[i] = cn_vf32_zero();
+  for (size_t k = 0; k < part; k += 8 * CN_VF32_LANES) {
+    for (size_t s = 0; s < 4; s++) {
+      CN_UNROLL(8)
+      for (size_t i = 0; i < 8; i++) acc[i] = cn_vf32_add(acc[i], cn_vf32_load(p + s * part + k + i * CN_VF32_LANES));
+    }
+  }
+  for (size_t i = 1; i < 8; i++) acc[0] = cn_vf32_add(acc[0], acc[i]);
+  return cn_vf32_reduce_add(acc[0]);
+}
+
 /* Float operations of a round of cn_peak_f32. */
 CN_INLINE double cn_peak_round_f32(void) { return 2.0 * CN_PEAK_CHAINS * CN_VF32_LANES; }
 

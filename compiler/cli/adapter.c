@@ -134,7 +134,7 @@ static bool write_peak(Arena *a, Diags *d, const Workdir *w, const Target *t) {
   Map roots = map_new(a);
   Bundle bundle = {0};
   const BundleTable table = bundle_runtime();
-  bundle_scan(a, STR("cn_peak_f32 cn_peak_read_f32 cn_peak_round_f32"), &roots);
+  bundle_scan(a, STR("cn_peak_f32 cn_peak_read_f32 cn_peak_streams_f32 cn_peak_round_f32"), &roots);
   if (!bundle_close(a, d, &table, t, &roots, &bundle)) return false;
   for (size_t i = 0; i < bundle.headers.n; i++) sb_printf(&b, "#include <%.*s>\n", STR_ARG(bundle.headers.data[i]));
   for (size_t i = 0; i < bundle.chunks.n; i++) sb_printf(&b, "%s\n\n", bundle.chunks.data[i]->text);

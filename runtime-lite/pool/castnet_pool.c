@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: MIT-0 */
+#ifdef __linux__
+#define _GNU_SOURCE /* affinity */
+#else
 #define _POSIX_C_SOURCE 200809L
+#endif
 #include "castnet_pool.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -219,5 +224,31 @@ void castnet_pool_free(castnet_pool *p) {
   end_threads(p, p->threads);
   free(p->memory);
 }
+
+#ifdef __linux__
+static int pin(pthread_t thread, size_t cpu) {
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(cpu, &one);
+  return pthread_setaffinity_np(thread, sizeof one, &one) != 0;
+}
+
+int castnet_pool_pin(castnet_pool *p) {
+  cpu_set_t allowed;
+  size_t k = 0;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0 || (size_t)CPU_COUNT(&allowed) != p->threads) return 1;
+  for (size_t cpu = 0; cpu < CPU_SETSIZE && k < p->threads; cpu++) {
+    if (!CPU_ISSET(cpu, &allowed)) continue;
+    if (pin(k ? p->lanes[k].thread : pthread_self(), cpu)) return 1;
+    k++;
+  }
+  return 0;
+}
+#else
+int castnet_pool_pin(castnet_pool *p) {
+  (void)p;
+  return 1;
+}
+#endif
 
 size_t castnet_pool_threads(const castnet_pool *p) { return p->threads; }

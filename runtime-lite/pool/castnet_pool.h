@@ -25,6 +25,10 @@ castnet_pool *castnet_pool_new(size_t threads);
 void castnet_pool_free(castnet_pool *pool);
 size_t castnet_pool_threads(const castnet_pool *pool);
 
+/* Binds the calling thread and the pool's to a processor each, where the process may use just as many as there are threads (taskset, cgroups' cpusets); else,
+ * and where the system has no such call, nothing is done and 1 returned. For machines with other work: a scheduler may leave two threads on one processor. */
+int castnet_pool_pin(castnet_pool *pool);
+
 /* Runs fn(arg, i) for each i < n and returns 0 when all are done. The pool serves one caller at a time: while it does, others (and fn
  * itself) run all of theirs alone, in order. */
 int castnet_pool_run(void *pool, size_t n, void (*fn)(void *arg, size_t i), void *arg);

@@ -64,10 +64,21 @@ static void check_threads(size_t threads) {
   castnet_pool_free(pool);
 }
 
+/* Where this machine has as many processors as threads; the caller then has one, which is not as many. */
+static void check_pinned(void) {
+  castnet_pool *pool = castnet_pool_new(2);
+  const int status = castnet_pool_pin(pool);
+  EXPECT(status == 0 || status == 1);
+  check_run(pool, 100, 0);
+  EXPECT(castnet_pool_pin(pool) == 1 || status == 1);
+  castnet_pool_free(pool);
+}
+
 int main(void) {
   for (size_t threads = 0; threads <= 8; threads++) check_threads(threads);
   castnet_pool_free(NULL);
   for (int i = 0; i < 20; i++) castnet_pool_free(castnet_pool_new(4)); /* threads that never had work */
+  check_pinned();
   (void)printf("%s\n", failures ? "failed" : "the pool does what it says");
   return failures != 0;
 }
