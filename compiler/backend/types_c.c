@@ -44,13 +44,11 @@ void types_declare_structs(Frame *f, StrBuf *b) {
 }
 
 void types_shape(Frame *f, StrBuf *b, const Type *t) {
-  Str *names = NEW_ARRAY(f->arena, Str, f->program->dims->symbols.n);
-  for (size_t i = 0; i < f->program->dims->symbols.n; i++) names[i] = f->in_dims[i] ? f->dim_fields[i] : STR("?");
   if (t->rank == 0) sb_puts(b, "a scalar");
   for (uint32_t i = 0; i < t->rank; i++) {
     sb_putc(b, '[');
     if (dim_has_data(t->dims[i])) sb_putc(b, '?');
-    else dimc_print(b, t->dims[i], &(DimNames){.symbols = names}, false);
+    else dimc_print(b, t->dims[i], &(DimNames){.symbols = f->dim_fields}, false);
     sb_putc(b, ']');
   }
 }

@@ -2,7 +2,13 @@
 
 #include <stdio.h>
 
-enum { MAX_TERMS = 128, MAX_FACTORS = 16, MAX_DEPTH = 200, MAX_SIZE = 50000 };
+enum {
+  MAX_TERMS = 128,  /* of a polynomial; what has more is put together as DIM_SUM */
+  MAX_SUM = 600,    /* terms of a DIM_SUM as a tree: generated code prints each place in a concatenation as such a sum */
+  MAX_FACTORS = 16, /* of a monomial; what has more is put together, too */
+  MAX_DEPTH = 200,
+  MAX_SIZE = 50000
+};
 
 /* ---- construction: every Dim passes through intern ------------------------------------------------------------------- */
 static const Dim *intern(DimCtx *c, const Dim *proto, const void *key, size_t key_len) {
@@ -93,6 +99,8 @@ static void terms_range(const DimTerm *t, size_t n, int64_t *ret_lo, int64_t *re
   *ret_hi = hi;
 }
 
+static bool any_bad(const Dim *a, const Dim *b) { return a->kind == DIM_BAD || b->kind == DIM_BAD; }
+
 /* ---- polynomials ------------------------------------------------------------------------------------------------------- */
 typedef struct Terms {
   DimTerm t[MAX_TERMS];
@@ -137,7 +145,37 @@ static int term_cmp(const DimTerm *a, const DimTerm *b) { /* by factors: higher 
   return 0;
 }
 
-static void terms_add(Terms *s, DimTerm t) { /* keeps order; merges equal monomials */
+static const Dim *terms_dim(DimCtx *c, const Terms *s);
+static const Dim *pair(DimCtx *c, DimKind kind, const Dim *a, const Dim *b, int64_t lo, int64_t hi);
+
+static DimTerm term_of(DimCtx *c, int64_t coef, const Dim *atom) {
+  const Dim **f = NEW(c->arena, const Dim *);
+  f[0] = atom;
+  return (DimTerm){coef, 1, f};
+}
+
+/* a + b as an atom. */
+static const Dim *sum_of(DimCtx *c, const Dim *a, const Dim *b) {
+  return any_bad(a, b) || a->size + b->size > MAX_SUM ? c->bad : pair(c, DIM_SUM, a, b, sat_add(a->lo, b->lo), sat_add(a->hi, b->hi));
+}
+
+/* All terms but a constant become one atom, of two halves. Of sums that grow term by term the atoms are the same ones, so that all of them together
+ * are no larger than the longest. */
+static void terms_fold(DimCtx *c, Terms *s) {
+  const size_t n = s->t[s->n - 1].n_factors ? s->n : s->n - 1, half = n / 2;
+  Terms part = {.n = half};
+  memcpy(part.t, s->t, half * sizeof *s->t);
+  const Dim *first = terms_dim(c, &part);
+  part.n = n - half;
+  memcpy(part.t, s->t + half, part.n * sizeof *s->t);
+  const Dim *all = sum_of(c, first, terms_dim(c, &part));
+  s->bad = dim_is_bad(all);
+  if (n < s->n) s->t[1] = s->t[n];
+  s->n -= n - 1;
+  s->t[0] = term_of(c, 1, all);
+}
+
+static void terms_add(DimCtx *c, Terms *s, DimTerm t) { /* keeps order; merges equal monomials */
   if (t.coef == 0 || s->bad) return;
   size_t i = 0;
   while (i < s->n && term_cmp(&s->t[i], &t) < 0) i++;
@@ -150,7 +188,8 @@ static void terms_add(Terms *s, DimTerm t) { /* keeps order; merges equal monomi
     return;
   }
   if (s->n == MAX_TERMS) {
-    s->bad = true;
+    terms_fold(c, s);
+    terms_add(c, s, t);
     return;
   }
   memmove(&s->t[i + 1], &s->t[i], (s->n - i) * sizeof t);
@@ -162,15 +201,28 @@ static void terms_of(DimCtx *c, const Dim *d, Terms *s) {
   s->n = 0;
   s->bad = false;
   if (d->kind == DIM_CONST) {
-    terms_add(s, (DimTerm){.coef = d->value});
+    terms_add(c, s, (DimTerm){.coef = d->value});
   } else if (d->kind == DIM_POLY) {
     memcpy(s->t, d->poly.terms, d->poly.n_terms * sizeof(DimTerm));
     s->n = d->poly.n_terms;
   } else {
-    const Dim **f = NEW(c->arena, const Dim *);
-    f[0] = d;
-    terms_add(s, (DimTerm){1, 1, f});
+    terms_add(c, s, term_of(c, 1, d));
   }
+}
+
+enum { POLY_KEY_MAX = 1 + MAX_TERMS * (sizeof(int64_t) + (1 + MAX_FACTORS) * sizeof(uint32_t)) };
+
+static size_t poly_key(const Terms *s, char *ret) {
+  char *at = ret;
+  *at++ = 'p';
+  for (size_t i = 0; i < s->n; i++) {
+    const DimTerm *t = &s->t[i];
+    memcpy(at, &t->coef, sizeof t->coef);
+    memcpy(at + sizeof t->coef, &t->n_factors, sizeof t->n_factors);
+    at += sizeof t->coef + sizeof t->n_factors;
+    for (uint32_t f = 0; f < t->n_factors; f++, at += sizeof(uint32_t)) memcpy(at, &t->factors[f]->id, sizeof(uint32_t));
+  }
+  return (size_t)(at - ret);
 }
 
 static const Dim *terms_dim(DimCtx *c, const Terms *s) {
@@ -178,14 +230,11 @@ static const Dim *terms_dim(DimCtx *c, const Terms *s) {
   if (s->n == 0) return c->zero;
   if (s->n == 1 && s->t[0].n_factors == 0) return dim_const(c, s->t[0].coef);
   if (s->n == 1 && s->t[0].n_factors == 1 && s->t[0].coef == 1) return s->t[0].factors[0];
-  StrBuf key = sb_new(c->arena);
-  sb_putc(&key, 'p');
-  for (size_t i = 0; i < s->n; i++) {
-    sb_put(&key, (const char *)&s->t[i].coef, sizeof s->t[i].coef);
-    sb_put(&key, (const char *)&s->t[i].n_factors, sizeof s->t[i].n_factors);
-    for (uint32_t f = 0; f < s->t[i].n_factors; f++) sb_put(&key, (const char *)&s->t[i].factors[f]->id, sizeof(uint32_t));
-  }
-  Dim proto = {.kind = DIM_POLY, .size = 1};
+  char key[POLY_KEY_MAX];
+  const Str k = {key, poly_key(s, key)};
+  const Dim *found = map_get(&c->table, k);
+  if (found) return found;
+  Dim proto = {.kind = DIM_POLY, .size = (uint32_t)s->n};
   for (size_t i = 0; i < s->n; i++)
     for (uint32_t f = 0; f < s->t[i].n_factors; f++) {
       const Dim *x = s->t[i].factors[f];
@@ -195,11 +244,26 @@ static const Dim *terms_dim(DimCtx *c, const Terms *s) {
   proto.poly.n_terms = (uint32_t)s->n;
   proto.poly.terms = arena_dup(c->arena, s->t, s->n * sizeof(DimTerm));
   terms_range(s->t, s->n, &proto.lo, &proto.hi);
-  return intern(c, &proto, key.data, key.len);
+  return intern(c, &proto, k.ptr, k.len);
 }
 
-static bool term_mul(DimCtx *c, const DimTerm *a, const DimTerm *b, DimTerm *ret) {
-  if (a->n_factors + b->n_factors > MAX_FACTORS || !i64_mul(a->coef, b->coef, &ret->coef)) return false;
+/* The factors of a monomial as one atom. */
+static bool term_fold(DimCtx *c, DimTerm *t) {
+  Terms one = {.t = {{1, t->n_factors, t->factors}}, .n = 1};
+  const Dim *all = sum_of(c, terms_dim(c, &one), c->zero);
+  *t = term_of(c, t->coef, all);
+  return !dim_is_bad(all);
+}
+
+static bool term_mul(DimCtx *c, const DimTerm *x, const DimTerm *y, DimTerm *ret) {
+  DimTerm folded = x->n_factors > y->n_factors ? *x : *y;
+  const DimTerm *a = x, *b = y;
+  if (a->n_factors + b->n_factors > MAX_FACTORS) {
+    if (!term_fold(c, &folded)) return false;
+    a = x->n_factors > y->n_factors ? &folded : x;
+    b = a == &folded ? y : &folded;
+  }
+  if (!i64_mul(a->coef, b->coef, &ret->coef)) return false;
   ret->n_factors = a->n_factors + b->n_factors;
   const Dim **f = NEW_ARRAY(c->arena, const Dim *, ret->n_factors);
   uint32_t i = 0, j = 0, k = 0;
@@ -223,8 +287,6 @@ static bool term_div(DimCtx *c, const DimTerm *a, const DimTerm *b, DimTerm *ret
   return true;
 }
 
-static bool any_bad(const Dim *a, const Dim *b) { return a->kind == DIM_BAD || b->kind == DIM_BAD; }
-
 static const Dim *add_scaled(DimCtx *c, const Dim *a, const Dim *b, int64_t scale) {
   if (any_bad(a, b)) return c->bad;
   Terms s, t;
@@ -233,7 +295,7 @@ static const Dim *add_scaled(DimCtx *c, const Dim *a, const Dim *b, int64_t scal
   for (size_t i = 0; i < t.n; i++) {
     DimTerm x = t.t[i];
     if (!i64_mul(x.coef, scale, &x.coef)) s.bad = true;
-    terms_add(&s, x);
+    terms_add(c, &s, x);
   }
   return terms_dim(c, &s);
 }
@@ -246,10 +308,13 @@ const Dim *dim_mul(DimCtx *c, const Dim *a, const Dim *b) {
   Terms s, t, r = {.n = 0};
   terms_of(c, a, &s);
   terms_of(c, b, &t);
+  if (s.n * t.n > MAX_TERMS) terms_fold(c, s.n > t.n ? &s : &t);
+  if (s.n * t.n > MAX_TERMS) terms_fold(c, s.n > t.n ? &s : &t);
+  if (s.bad || t.bad) return c->bad;
   for (size_t i = 0; i < s.n; i++) {
     for (size_t j = 0; j < t.n && !r.bad; j++) {
       DimTerm x;
-      if (term_mul(c, &s.t[i], &t.t[j], &x)) terms_add(&r, x);
+      if (term_mul(c, &s.t[i], &t.t[j], &x)) terms_add(c, &r, x);
       else r.bad = true;
     }
   }
@@ -288,7 +353,7 @@ static const Dim *exact_div(DimCtx *c, const Dim *a, const Dim *b) {
     DimTerm x;
     if (!term_div(c, &s.t[0], &t.t[0], &x)) return NULL;
     Terms one = {.n = 0};
-    terms_add(&one, x);
+    terms_add(c, &one, x);
     const Dim *step = terms_dim(c, &one);
     q = dim_add(c, q, step);
     a = dim_sub(c, a, dim_mul(c, step, b));
@@ -304,8 +369,8 @@ static void split_by(DimCtx *c, const Dim *a, int64_t n, const Dim **ret_q, cons
   for (size_t i = 0; i < s.n; i++) {
     int64_t whole = i64_floordiv(s.t[i].coef, n), rest = i64_floormod(s.t[i].coef, n);
     bool constant = s.t[i].n_factors == 0;
-    if (rest == 0 || constant) terms_add(&q, (DimTerm){whole, s.t[i].n_factors, s.t[i].factors});
-    if (rest != 0) terms_add(&r, (DimTerm){constant ? rest : s.t[i].coef, s.t[i].n_factors, s.t[i].factors});
+    if (rest == 0 || constant) terms_add(c, &q, (DimTerm){whole, s.t[i].n_factors, s.t[i].factors});
+    if (rest != 0) terms_add(c, &r, (DimTerm){constant ? rest : s.t[i].coef, s.t[i].n_factors, s.t[i].factors});
   }
   *ret_q = terms_dim(c, &q);
   *ret_r = terms_dim(c, &r);
@@ -404,6 +469,7 @@ const Dim *dim_max(DimCtx *c, const Dim *a, const Dim *b) { return extreme(c, DI
 /* ---- bounds, evaluation ------------------------------------------------------------------------------------------------------ */
 /* Monotone in its data symbols when every coefficient that reaches one is positive; else the numeric range answers. */
 const Dim *dim_upper(DimCtx *c, const Dim *d) {
+  if (!dim_has_data(d)) return d;
   switch (d->kind) {
     case DIM_SYMBOL:
       if (d->symbol.origin == DIM_FROM_INPUT) return d;
@@ -424,6 +490,7 @@ const Dim *dim_upper(DimCtx *c, const Dim *d) {
     }
     case DIM_FLOORDIV:
       return d->pair.b->kind == DIM_CONST ? dim_floordiv(c, dim_upper(c, d->pair.a), d->pair.b) : d;
+    case DIM_SUM: return dim_add(c, dim_upper(c, d->pair.a), dim_upper(c, d->pair.b));
     case DIM_MIN: return dim_min(c, dim_upper(c, d->pair.a), dim_upper(c, d->pair.b));
     case DIM_MAX: return dim_max(c, dim_upper(c, d->pair.a), dim_upper(c, d->pair.b));
     default: return d;
@@ -462,6 +529,7 @@ bool dim_eval(const Dim *d, const int64_t *symbols, int64_t *ret) {
       if (b == 0) return false;
       *ret = i64_floormod(a, b);
       return true;
+    case DIM_SUM: return i64_add(a, b, ret);
     case DIM_MIN: *ret = a < b ? a : b; return true;
     default: *ret = a > b ? a : b; return true;
   }
@@ -491,7 +559,7 @@ bool dim_has_data(const Dim *d) {
 }
 
 /* ---- text ---------------------------------------------------------------------------------------------------------------------- */
-static const char *const pair_names[] = {[DIM_FLOORDIV] = "floordiv", [DIM_MOD] = "mod", [DIM_MIN] = "min", [DIM_MAX] = "max"};
+static const char *const pair_names[] = {[DIM_FLOORDIV] = "floordiv", [DIM_MOD] = "mod", [DIM_MIN] = "min", [DIM_MAX] = "max", [DIM_SUM] = "sum"};
 
 static void symbol_print(StrBuf *b, Str name) { /* bare when an identifier, else quoted */
   bool bare = name.len > 0;
@@ -499,7 +567,7 @@ static void symbol_print(StrBuf *b, Str name) { /* bare when an identifier, else
     char ch = name.ptr[i];
     bare = bare && (ch == '_' || (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (i && ch >= '0' && ch <= '9'));
   }
-  for (int k = DIM_FLOORDIV; k <= DIM_MAX; k++) bare = bare && !str_is(name, pair_names[k]);
+  for (int k = DIM_FLOORDIV; k <= DIM_SUM; k++) bare = bare && !str_is(name, pair_names[k]);
   if (bare) {
     sb_str(b, name);
     return;
@@ -593,11 +661,12 @@ static const Dim *parse_atom(Parser *p) {
     return accept(p, ')') ? d : NULL;
   }
   Str w = parse_word(p);
-  for (int k = DIM_FLOORDIV; k <= DIM_MAX; k++) {
+  for (int k = DIM_FLOORDIV; k <= DIM_SUM; k++) {
     if (!str_is(w, pair_names[k]) || !accept(p, '(')) continue;
     const Dim *a = parse_sum(p);
     const Dim *b = a && accept(p, ',') ? parse_sum(p) : NULL;
     if (!b || !accept(p, ')')) return NULL;
+    if (k == DIM_SUM) return sum_of(p->c, a, b);
     return k == DIM_FLOORDIV ? dim_floordiv(p->c, a, b) : k == DIM_MOD ? dim_mod(p->c, a, b) : k == DIM_MIN ? dim_min(p->c, a, b) : dim_max(p->c, a, b);
   }
   return dim_symbol_find(p->c, w);

@@ -1,7 +1,8 @@
 /* Dimension expressions: integers known at compile time or computed from symbols, in canonical form.
  *
  * A Dim is immutable and hash-consed in its DimCtx: equal expressions are the same pointer. Canonical form is a
- * polynomial with int64 coefficients over atoms (symbols, floordiv, mod, min, max). Each carries its range [lo, hi];
+ * polynomial with int64 coefficients over atoms (symbols, floordiv, mod, min, max); of more than 128 terms part of them are an atom, DIM_SUM, too,
+ * so that such a sum is canonical only as it was put together. Each carries its range [lo, hi];
  * arithmetic is checked: what overflows is the context's `bad` dimension, which absorbs, and which the graph builder
  * reports as E0501. Division and modulo round towards minus infinity. */
 #ifndef CASTNET_DIM_H
@@ -9,7 +10,7 @@
 
 #include "base/base.h"
 
-typedef enum DimKind { DIM_CONST, DIM_SYMBOL, DIM_POLY, DIM_FLOORDIV, DIM_MOD, DIM_MIN, DIM_MAX, DIM_BAD } DimKind;
+typedef enum DimKind { DIM_CONST, DIM_SYMBOL, DIM_POLY, DIM_FLOORDIV, DIM_MOD, DIM_MIN, DIM_MAX, DIM_SUM, DIM_BAD } DimKind;
 
 /* Where a symbol's value comes from at run time. */
 typedef enum DimOrigin {
@@ -44,7 +45,7 @@ struct Dim {
     } poly;
     struct {
       const Dim *a, *b;
-    } pair; /* FLOORDIV, MOD, MIN, MAX */
+    } pair; /* FLOORDIV, MOD, MIN, MAX, SUM */
   };
 };
 

@@ -93,17 +93,22 @@ static bool import_node(Importer *im, const OnnxNode *n, size_t index) {
 }
 
 /* Work is counted before it is done, so that calls of large bodies that fail early cost no more than they may. */
-static bool spend(Importer *im, const OnnxNode *nodes, size_t n) {
-  for (size_t i = 0; i < n && im->work <= im->budget; i++) im->work += 1 + nodes[i].n_inputs + nodes[i].n_outputs + nodes[i].n_attrs;
+static bool spend(Importer *im, const NodeList *l, const NodeOrder *order, size_t from) {
+  size_t n = 1;
+  for (size_t i = from; i < order->n && n <= im->budget; i++) {
+    const OnnxNode *node = &l->nodes[order->nodes[i]];
+    n += 1 + node->n_inputs + node->n_outputs + node->n_attrs;
+  }
+  im->work += im->n_splits ? 2 * n : n; /* what is given up there stays in memory */
   if (im->work <= im->budget) return true;
-  if (!im->gave_up) (void)diag_add(im->diags, DIAG_E0502, import_file_place(im), "functions multiply the file's nodes by more than %d", WORK_INLINED);
+  if (!im->gave_up) (void)diag_add(im->diags, DIAG_E0502, import_file_place(im), "functions, and ranks that only data tell, multiply the file's nodes by more than %d", WORK_INLINED);
   im->gave_up = true;
   return false;
 }
 
 bool import_nodes_from(Importer *im, const NodeList *l, size_t from) {
   const NodeOrder *order = import_order(im, l->nodes, l->n);
-  bool ok = order->ok && spend(im, l->nodes + from, l->n - from);
+  bool ok = order->ok && spend(im, l, order, from);
   for (size_t i = from; order->ok && i < order->n && !im->gave_up; i++) {
     const size_t at = order->nodes[i];
     ok = import_node(im, &l->nodes[at], at) && ok;

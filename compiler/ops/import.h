@@ -28,6 +28,12 @@ typedef struct OnnxOpRow {
 extern const OnnxOpRow onnx_op_rows[];
 extern const size_t n_onnx_op_rows;
 
+/* Of a number that data decide (op_choose): what it is taken for in this import, or from where on. */
+typedef struct Choice {
+  bool made;
+  int64_t number, from;
+} Choice;
+
 struct OpContext {
   Builder b;
   const OnnxOpRow *row;
@@ -40,6 +46,7 @@ struct OpContext {
   const OnnxAttr *attrs; /* the node's, references to a function's attributes resolved */
   size_t n_attrs;
   struct Importer *importer; /* for bodies: op_body */
+  Choice choice;
 };
 
 /* Attributes, by name, with the default when absent. Types were checked. */

@@ -36,7 +36,7 @@ bool import_constant(OpContext *c) {
 bool import_constant_of_shape(OpContext *c) {
   size_t n;
   if (op_rank(c, 0) != 1) return op_fail(c, DIAG_E0402, "the shape must be a vector");
-  if (!op_hold_length(c, 0, op_declared_rank(c, 0))) return false;
+  if (!op_choose_length(c, 0, op_declared_rank(c, 0), 0, MAX_RANK)) return false;
   const Dim *const *dims = build_read_dims(&c->b, c->in[0], "size", 0, INT32_MAX, NULL, &n);
   if (!dims) return false;
   if (n > MAX_RANK) return op_fail(c, DIAG_E0402, "rank %zu", n);

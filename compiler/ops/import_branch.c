@@ -120,6 +120,15 @@ bool import_if(OpContext *c) {
 /* ---- results of different ranks ---- */
 static bool behind_branches(Importer *im, const Split *split, DiagPlace place);
 
+/* A scope for the rest of a list: its names hide what a given up import bound, its declarations are the list's. */
+static void enter_rest(Importer *im, const Rest *r) {
+  im->frame = r->frame;
+  im->scope = r->scope;
+  im->scope = scope_new(im);
+  im->scope->types = r->scope->types;
+  im->scope->variables = r->scope->variables;
+}
+
 /* A split met on the way: what is left of this one, from rest `from` on, follows it. */
 static bool split_within(OpContext *c, const Split *split, size_t from) {
   Importer *im = c->importer;
@@ -127,8 +136,7 @@ static bool split_within(OpContext *c, const Split *split, size_t from) {
   if (from == split->rests.n) return false; /* of the list that both end in: for the lists around to do */
   im->split = (Split){0};
   for (size_t i = from; i < split->rests.n; i++) vec_push(im->a, inner.rests, split->rests.data[i]);
-  im->scope = split->rests.data[split->rests.n - 1].scope;
-  im->scope = scope_new(im);
+  enter_rest(im, &split->rests.data[split->rests.n - 1]);
   return behind_branches(im, &inner, c->b.place);
 }
 
@@ -136,10 +144,11 @@ static bool split_within(OpContext *c, const Split *split, size_t from) {
 static bool import_chain(OpContext *c, const Split *split, int which) {
   Importer *im = c->importer;
   size_t n = 0;
-  im->scope = split->rests.data[0].scope;
-  im->scope = scope_new(im);
-  im->inlining = split->loop ? NULL : split->rests.data[0].node;
-  Value **results = split->loop ? loop_branch(c, split->loop, which, &n) : op_inline(c, split->branches[which], NULL, 0, &n);
+  enter_rest(im, &split->rests.data[0]);
+  im->inlining = split->loop || split->again ? NULL : split->rests.data[0].node;
+  Value **results = split->again  ? choose_branch(split, im, which, &n)
+                    : split->loop ? loop_branch(c, split->loop, which, &n)
+                                  : op_inline(c, split->branches[which], NULL, 0, &n);
   im->inlining = NULL;
   if (im->split.node) return split_within(c, split, 0);
   for (size_t i = 0; results && i < split->rests.n; i++) {
@@ -149,14 +158,13 @@ static bool import_chain(OpContext *c, const Split *split, int which) {
     if (im->split.node) return split_within(c, split, i + 1);
     if (!ok) return false;
     if (i + 1 == split->rests.n) return true;
-    n = r->list->n_seen; /* what the next If gets of this list */
+    n = r->list->n_seen; /* what the next If or call gets of this list */
     results = NEW_ARRAY(im->a, Value *, n);
     for (size_t k = 0; k < n; k++) {
       const Binding *b = scope_find(im->scope, r->list->seen[k]);
       results[k] = b ? b->value : NULL;
     }
-    im->scope = split->rests.data[i + 1].scope;
-    im->scope = scope_new(im);
+    enter_rest(im, &split->rests.data[i + 1]);
   }
   return false;
 }
@@ -165,11 +173,13 @@ static bool import_chain(OpContext *c, const Split *split, int which) {
 static Graph *branch_and_rest(OpContext *c, const Split *split, int which, const Str *wanted, size_t n_wanted) {
   Importer *im = c->importer;
   Scope *outer = im->scope;
+  Frame *frame = im->frame;
   Graph *g = graph_new(im->ir, im->graph), *around = op_enter(c, g);
   im->depth++;
   bool ok = import_chain(c, split, which);
   for (size_t k = 0; ok && k < n_wanted; k++) {
     const Binding *b = scope_find(im->scope, wanted[k]);
+    if (!b) (void)op_fail(c, DIAG_E0201, "%s, a result of what follows, is defined nowhere", diag_quote(im->diags, wanted[k]));
     ok = b && b->value;
     if (!ok) break;
     vec_push(im->a, g->outputs, b->value);
@@ -177,6 +187,7 @@ static Graph *branch_and_rest(OpContext *c, const Split *split, int which, const
   }
   im->depth--;
   im->scope = outer;
+  im->frame = frame;
   (void)op_enter(c, around);
   return ok ? g : NULL;
 }
@@ -185,10 +196,12 @@ static Graph *branch_and_rest(OpContext *c, const Split *split, int which, const
 static bool take_only_branch(OpContext *c, const Split *split, int which, const Str *wanted, size_t n_wanted) {
   Importer *im = c->importer;
   Scope *outer = im->scope;
-  if (!demand_branch(c, split->cond, which == 0)) return false;
+  Frame *frame = im->frame;
+  if (!split->again && !demand_branch(c, split->cond, which == 0)) return false; /* a number is checked where it is used */
   const bool ok = import_chain(c, split, which);
   Scope *inner = im->scope;
   im->scope = outer;
+  im->frame = frame;
   for (size_t k = 0; k < n_wanted; k++) {
     const Binding *b = scope_find(inner, wanted[k]);
     scope_bind(im, wanted[k], ok && b ? b->value : NULL);
@@ -199,59 +212,82 @@ static bool take_only_branch(OpContext *c, const Split *split, int which, const 
 static size_t not_yet_bound(const Importer *im, const NodeList *l, Str *ret) {
   size_t n = 0;
   for (size_t k = 0; k < l->n_seen; k++)
-    if (!scope_find(im->scope, l->seen[k])) ret[n++] = l->seen[k];
+    if (l->seen[k].len && !scope_find(im->scope, l->seen[k])) ret[n++] = l->seen[k];
   return n;
 }
 
-/* Whether results have the ranks that the model declares for them. */
-static bool as_declared(Importer *im, const Graph *g, const Str *names, size_t n) {
-  for (size_t k = 0; k < n; k++) {
-    const OnnxType *t = map_get(&im->scope->types, names[k]);
+/* Whether results of a list have the ranks that the model declares for them. */
+static bool as_declared(const Rest *last, const Graph *g, const Str *names, size_t n) {
+  for (size_t k = 0; k < n && !last->list->inlined; k++) {
+    const OnnxType *t = map_get(&last->scope->types, names[k]);
     if (t && t->kind == ONNX_TYPE_TENSOR && t->has_shape && t->n_dims != g->outputs.data[k]->type.rank) return false;
   }
   return true;
 }
 
+/* Of imports that are given up. */
+static void forget_checks(Importer *im, size_t n_said, size_t n_checks) {
+  im->diags->list.n = n_said;
+  im->ir->n_checks = n_checks;
+}
+
+typedef struct Tried { /* a branch and what follows it */
+  Graph *graph;
+  bool misfit; /* there is none, for shapes or types that do not fit */
+} Tried;
+
+static Tried try_rest(OpContext *c, const Split *split, int which, const Str *wanted, size_t n) {
+  const size_t before = c->importer->diags->list.n;
+  c->importer->n_splits++;
+  c->importer->work += WORK_SPLIT;
+  Graph *g = branch_and_rest(c, split, which, wanted, n);
+  c->importer->n_splits--;
+  return (Tried){g, !g && import_only_misfits(c->importer->diags, before)};
+}
+
+static void hold_to_declared(OpContext *c, const Rest *last, const Str *wanted, size_t n, Tried *t) {
+  if (!t->graph || as_declared(last, t->graph, wanted, n)) return;
+  (void)op_fail(c, DIAG_E0402, "what follows has results of other ranks than declared");
+  *t = (Tried){.misfit = true};
+}
+
 /* What follows a split, behind each branch of it; binds what is seen of the last list. */
 static bool behind_branches(Importer *im, const Split *split, DiagPlace place) {
-  const NodeList *l = split->rests.data[split->rests.n - 1].list;
-  Diags *d = im->diags;
+  const Rest *last = &split->rests.data[split->rests.n - 1];
+  const NodeList *l = last->list;
   Str *wanted = NEW_ARRAY(im->a, Str, l->n_seen);
-  const size_t n_said = d->list.n, n_checks = im->ir->n_checks, n = not_yet_bound(im, l, wanted);
+  const size_t n_said = im->diags->list.n, n_checks = im->ir->n_checks, n = not_yet_bound(im, l, wanted);
   OpContext c = {.b = {im->ir, im->graph, place}, .node = split->node, .in = NEW_ARRAY(im->a, Value *, 1), .importer = im};
-  Graph *branches[2];
-  bool misfit[2], open = false;
+  Tried t[2];
+  bool open = false;
   for (int which = 0; which < 2; which++) {
-    const size_t before = d->list.n;
-    branches[which] = branch_and_rest(&c, split, which, wanted, n);
-    misfit[which] = !branches[which] && import_only_misfits(d, before);
+    t[which] = try_rest(&c, split, which, wanted, n);
     open = open || im->split.node;
     im->split = (Split){0};
+    if (split->again) hold_to_declared(&c, last, wanted, n, &t[which]);
+    if (split->again && t[0].misfit) { /* it is one of the other numbers */
+      forget_checks(im, n_said, n_checks);
+      return take_only_branch(&c, split, 1, wanted, n);
+    }
   }
-  bool both = branches[0] && branches[1];
-  const bool differ = both && !ranks_agree(branches[0], branches[1]);
-  if (differ && !l->inlined) {
-    const bool fits = as_declared(im, branches[0], wanted, n);
-    both = fits == as_declared(im, branches[1], wanted, n);
-    misfit[fits] = !both;
-    if (!both) branches[fits] = NULL;
-  }
-  if (open || (differ && l->inlined) || (branches[0] && misfit[1]) || (branches[1] && misfit[0])) {
-    d->list.n = n_said;
-    im->ir->n_checks = n_checks;
-    if (!both && !open) return take_only_branch(&c, split, misfit[0], wanted, n);
-    im->split = *split; /* with what follows the If that this list is the branch of */
+  const bool differ = t[0].graph && t[1].graph && !ranks_agree(t[0].graph, t[1].graph);
+  for (int which = 0; differ && which < 2; which++) hold_to_declared(&c, last, wanted, n, &t[which]);
+  const bool one = !open && (t[0].graph ? t[1].misfit : t[0].misfit && t[1].graph);
+  if (one || open || (differ && l->inlined)) {
+    forget_checks(im, n_said, n_checks);
+    if (one) return take_only_branch(&c, split, t[0].misfit, wanted, n);
+    im->split = *split; /* with what follows the If or call that this list belongs to */
     im->split.node = l->inlined;
     return false;
   }
-  const Node *made = both ? make_if(&c, split->cond, branches[0], branches[1]) : NULL;
+  const Node *made = t[0].graph && t[1].graph ? make_if(&c, split->cond, t[0].graph, t[1].graph) : NULL;
   for (size_t k = 0; k < n; k++) scope_bind(im, wanted[k], made ? made->out[k] : NULL);
   return made != NULL;
 }
 
 bool import_behind_branches(Importer *im, const NodeList *l, size_t from, DiagPlace place) {
   Split split = im->split;
-  vec_push(im->a, split.rests, ((Rest){split.node, l, from, im->scope}));
+  vec_push(im->a, split.rests, ((Rest){split.node, l, from, im->scope, im->frame}));
   im->split = (Split){0};
   return behind_branches(im, &split, place);
 }

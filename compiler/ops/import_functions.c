@@ -104,18 +104,29 @@ static bool bind_results(Importer *im, const OnnxFunction *f, const OnnxNode *n,
   return ok;
 }
 
+/* The results that a call takes; "" for others. */
+static const Str *results_seen(Importer *im, const OnnxFunction *f, const OnnxNode *n) {
+  Str *seen = NEW_ARRAY(im->a, Str, n->n_outputs);
+  for (size_t k = 0; k < n->n_outputs; k++) seen[k] = n->outputs[k].len ? f->outputs[k] : (Str){0};
+  return seen;
+}
+
+/* A split keeps the nodes, scope and frame of the function that it was met in. */
 bool import_call(Importer *im, const OnnxFunction *f, const OnnxNode *n, DiagPlace place) {
-  Frame callee = {.parent = im->frame, .function = f, .opsets = f->opsets, .n_opsets = f->n_opsets, .depth = im->frame->depth + 1};
-  Scope inner = {.names = map_new(im->a), .types = map_new(im->a), .variables = map_new(im->a)}, *outer = im->scope;
-  if (!can_call(im, f, n, place) || !bind_attrs(im, f, n, place, &callee)) return false;
-  callee.path = call_path(im, n);
-  bind_inputs(im, f, n, outer, &inner);
-  Frame *frame = im->frame;
-  im->frame = &callee;
-  im->scope = &inner;
+  Frame *callee = NEW(im->a, Frame), *frame = im->frame;
+  Scope *inner = NEW(im->a, Scope), *outer = im->scope;
+  NodeList *nodes = NEW(im->a, NodeList);
+  *callee = (Frame){.parent = frame, .function = f, .opsets = f->opsets, .n_opsets = f->n_opsets, .depth = frame->depth + 1};
+  *inner = (Scope){.names = map_new(im->a), .types = map_new(im->a), .variables = map_new(im->a)};
+  if (!can_call(im, f, n, place) || !bind_attrs(im, f, n, place, callee)) return false;
+  *nodes = (NodeList){.nodes = f->nodes, .n = f->n_nodes, .seen = results_seen(im, f, n), .n_seen = n->n_outputs, .inlined = n};
+  callee->path = call_path(im, n);
+  bind_inputs(im, f, n, outer, inner);
+  im->frame = callee;
+  im->scope = inner;
   import_declare_types(im, f->value_info, f->n_value_info);
-  bool ok = import_nodes(im, &(NodeList){.nodes = f->nodes, .n = f->n_nodes, .seen = f->outputs, .n_seen = f->n_outputs});
+  const bool ok = import_nodes(im, nodes);
   im->frame = frame;
   im->scope = outer;
-  return bind_results(im, f, n, place, &inner, ok);
+  return !im->split.node && bind_results(im, f, n, place, inner, ok);
 }

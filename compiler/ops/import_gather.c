@@ -132,14 +132,15 @@ static bool tuple_length(OpContext *c, size_t k, uint32_t room, uint32_t *ret) {
   return true;
 }
 
-/* Indices whose last size is open have that for which the result gets its declared rank. */
+/* Indices whose last size is open have that for which the result gets its declared rank, if it has one. */
 static bool hold_tuples(OpContext *c, uint32_t batch) {
   Builder *b = &c->b;
   const Value *index = op_in(c, 1);
   const uint32_t q = index->type.rank;
-  const int64_t declared = op_declared_rank(c, 0), n = (int64_t)q - 1 + op_rank(c, 0) - batch - declared;
-  int64_t known;
-  if (declared < 0 || q == 0 || n < 1 || dim_is_const(index->type.dims[q - 1], &known)) return true;
+  const int64_t declared = op_declared_rank(c, 0), most = (int64_t)op_rank(c, 0) - batch;
+  int64_t n = (int64_t)q - 1 + most - declared, known;
+  if (q == 0 || n < 1 || dim_is_const(index->type.dims[q - 1], &known)) return true;
+  if (declared < 0 && !op_choose(c, build_dim_scalar(b, index->type.dims[q - 1]), 1, most, &n)) return false;
   const Dim *dims[MAX_RANK];
   for (uint32_t i = 0; i < q; i++) dims[i] = i + 1 < q ? index->type.dims[i] : bd_const(b, n);
   if (!ir_require_eq(b->ir, index->type.dims[q - 1], dims[q - 1])) return op_fail(c, DIAG_E0402, "indices %s do not fit data %s", op_shape(c, 1), op_shape(c, 0));

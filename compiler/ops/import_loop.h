@@ -56,7 +56,6 @@ Graph *loop_import_body(Loop *l);
 /* x at one place of an axis, which it loses. */
 Value *loop_place(Builder *b, Value *x, uint32_t axis, const Dim *place);
 
-Value *control_scalar(Builder *b, Value *v);
 /* 1, 0, or -1 where only data tells. */
 int control_truth(Builder *b, Value *v);
 

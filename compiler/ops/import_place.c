@@ -102,7 +102,7 @@ bool import_col2im(OpContext *c) {
   Builder *b = &c->b;
   DimCtx *d = op_dims(c);
   int64_t n_axes;
-  if (!op_hold_length(c, 1, op_declared_rank(c, 0) > 2 ? op_declared_rank(c, 0) - 2 : -1)) return false;
+  if (!op_choose_length(c, 1, op_declared_rank(c, 0) > 2 ? op_declared_rank(c, 0) - 2 : -1, 1, (MAX_RANK - 2) / 2)) return false;
   if (!op_rank_in(c, 0, 3, 3) || !op_rank_in(c, 1, 1, 1) || !dim_is_const(op_dim(c, 1, 0), &n_axes) || n_axes < 1 || 2 * n_axes + 2 > MAX_RANK)
     return op_unsupported(c, "an image_shape of shape %s", op_shape(c, 1));
   const uint32_t n = (uint32_t)n_axes, rank = 2 + 2 * n;

@@ -42,7 +42,7 @@ typedef struct NodeList {
   size_t n;
   const Str *seen;
   size_t n_seen;
-  const OnnxNode *inlined; /* the If that they are a branch of; else NULL */
+  const OnnxNode *inlined; /* the If that they are a branch of, the call that they are the function of; else NULL */
 } NodeList;
 
 /* What is left to do of a list of nodes behind one of them. */
@@ -51,15 +51,18 @@ typedef struct Rest {
   const NodeList *list;
   size_t from;  /* a place in its order */
   Scope *scope;
+  Frame *frame;
 } Rest;
 
-/* An If whose results have other ranks in one branch than in the other, or a Loop that may end before a state changes its rank: what follows is imported
- * behind each branch. */
+/* An If whose results have other ranks in one branch than in the other, a Loop that may end before a state changes its rank, or a node whose result's rank
+ * hangs on a number that data decide: what follows is imported behind each branch. */
 typedef struct Split {
   const OnnxNode *node; /* NULL: none was met */
   Value *cond;
   const OnnxGraph *branches[2]; /* of an If */
-  struct Loop *loop;            /* once more, or not; NULL for an If */
+  struct Loop *loop;            /* once more, or not; NULL for others */
+  const OpContext *again;       /* the node with `number`, or with a greater one; NULL for others */
+  int64_t number;
   VEC(Rest) rests;      /* innermost first: of the list that it lies in, of the lists around that this one was inlined in */
 } Split;
 
@@ -82,6 +85,7 @@ typedef struct Importer {
   size_t work, budget; /* nodes and operands imported so far, functions inlined; the most of them */
   unsigned depth;      /* of graphs in graphs */
   Split split;
+  unsigned n_splits;        /* that what is being imported lies behind */
   const OnnxNode *inlining; /* the next body is a branch of this If */
   Map carried;         /* what loops were found to carry: import_loop.c */
   bool gave_up;        /* a budget is exhausted: stop */
@@ -90,6 +94,7 @@ typedef struct Importer {
 
 enum {
   WORK_INLINED = 100000, /* what inlining may add to the file's own nodes and operands */
+  WORK_SPLIT = 100,      /* what a branch that is imported with all that follows it costs besides that */
   MAX_CALL_DEPTH = 100,
   MAX_GRAPH_DEPTH = 60,
   MAX_ATTRS = 256 /* of one node */
@@ -148,6 +153,10 @@ Ir *import_once(Importer *im, Arena *a, Diags *d, const OnnxModel *m, const Impo
 bool import_only_misfits(const Diags *d, size_t from);
 /* The rest of a list behind each branch of im->split, from place `from` on; binds what is seen of it. */
 bool import_behind_branches(Importer *im, const NodeList *l, size_t from, DiagPlace place);
+/* import_choose.c: the results of a node for one branch of a split with `again`. NULL after a diagnostic. */
+Value **choose_branch(const Split *split, Importer *im, int which, size_t *ret_n);
+/* v without axes: one element. */
+Value *control_scalar(Builder *b, Value *v);
 NodeList import_graph_nodes(Importer *im, const OnnxGraph *g);
 bool import_main_graph(Importer *im, const OnnxGraph *g);
 void import_declare_types(Importer *im, const OnnxValueInfo *v, size_t n);

@@ -19,15 +19,25 @@ static Value *flag_of(OpContext *c, Value *flags, uint32_t axis) {
   return build_squeeze(&c->b, build_slice(&c->b, flags, 0, dim_const(d, axis), d->one, d->one), 1);
 }
 
-/* How many axes a list of open length names: none is all of them, unless noop_with_empty_axes. Without keepdims the declared rank says it. */
-static bool hold_axes(OpContext *c, uint32_t rank, Reduction *r) {
+/* How many axes a list of open length names, as far as that is the rank of the result: the declared rank says it. */
+static bool count_axes(OpContext *c, uint32_t rank, bool noop, Reduction *r) {
+  DimCtx *d = op_dims(c);
   const int64_t declared = op_declared_rank(c, 0);
+  const Dim *n = op_dim(c, 1, 0), *named = noop || !rank ? n : dim_addc(d, dim_mod(d, dim_addc(d, n, -1), bd_const(&c->b, rank)), 1);
+  int64_t flagged = rank - declared;
+  if (declared > rank) return op_fail(c, DIAG_E0402, "of shape %s, to rank %lld", op_shape(c, 0), (long long)declared);
+  if (declared < 0 && !op_choose(c, build_dim_scalar(&c->b, named), noop || !rank ? 0 : 1, rank, &flagged)) return false;
+  r->n_flagged = (uint32_t)flagged;
+  return true;
+}
+
+/* How many axes a list of open length names: none is all of them, unless noop_with_empty_axes. */
+static bool hold_axes(OpContext *c, uint32_t rank, Reduction *r) {
   const Dim *n = op_dim(c, 1, 0);
   const bool noop = op_int(c, "noop_with_empty_axes", 0) != 0;
   if (r->keep) return true;
-  if (declared < 0 || declared > rank) return op_unsupported(c, "with axes of shape %s%s", op_shape(c, 1), build_open_hint(&c->b, &n, 1));
-  r->n_flagged = rank - (uint32_t)declared;
-  if (noop || declared > 0) return op_hold_length(c, 1, r->n_flagged);
+  if (!count_axes(c, rank, noop, r)) return false;
+  if (noop || r->n_flagged < rank) return op_hold_length(c, 1, r->n_flagged);
   DimCtx *d = op_dims(c);
   return ir_require_eq(c->b.ir, dim_mul(d, n, dim_addc(d, n, -(int64_t)rank)), d->zero) || op_fail(c, DIAG_E0402, "axes of shape %s for rank %u", op_shape(c, 1), rank);
 }

@@ -93,6 +93,26 @@ static bool declared_item(OpContext *c, const OnnxType *t, SeqType *s) {
   return true;
 }
 
+/* The rank of a tensor that is taken out by itself, where neither the sequence nor the model says it. place NULL: of an optional's. */
+static bool choose_item(OpContext *c, Value *place, const OnnxType *declared, SeqType *s) {
+  Value *const in[] = {op_in(c, 0), place};
+  const Type type = type_tensor(c->b.ir, DT_s64, 0, NULL);
+  const bool told = declared && declared->kind == ONNX_TYPE_TENSOR && declared->has_shape;
+  const SeqItems *items = op_in(c, 0)->items;
+  Value *rank;
+  int64_t lo = items && items->n ? MAX_RANK : 0, hi = lo ? 0 : MAX_RANK, n;
+  *s = *seq_in(c, 0);
+  if (s->rank >= 0 || told) return true;
+  for (size_t i = 0; items && i < items->n; i++) {
+    const int64_t r = items->values[i]->type.rank;
+    if (r < lo) lo = r;
+    if (r > hi) hi = r;
+  }
+  if (!op_routine(c, "cn_op_seq_rank", in, place ? 2 : 1, NULL, 0, NULL, &type, 1, &rank) || !op_choose(c, rank, lo, hi, &n)) return false;
+  *s = (SeqType){s->form, s->dtype, (int32_t)n, NEW_ARRAY(op_arena(c), const Dim *, MAX_RANK), false};
+  return true;
+}
+
 /* Most elements of an axis for a tensor made of what lies in `lines`: NULL where they are not known before the call, or two axes are open. */
 static const Dim *axis_bound(OpContext *c, DType t, const Dim *lines, uint32_t rank, const Dim *const *dims) {
   DimCtx *d = op_dims(c);
@@ -124,11 +144,17 @@ static Value *take(OpContext *c, const char *symbol, Value *const *in, size_t n_
   return ok ? v : NULL;
 }
 
-/* place NULL: the tensor of an optional. */
-Value *sequence_take(OpContext *c, Value *seq, Value *place, const OnnxType *declared) {
+static Value *take_at(OpContext *c, Value *seq, Value *place, const OnnxType *declared, SeqType s) {
   Value *const in[] = {seq, place};
-  SeqType s = *seq->type.seq;
   return declared_item(c, declared, &s) ? take(c, "cn_op_seq_at", in, place ? 2 : 1, NULL, 0, s.dtype, (uint32_t)s.rank, s.dims) : NULL;
+}
+
+Value *sequence_take(OpContext *c, Value *seq, Value *place, const OnnxType *declared) { return take_at(c, seq, place, declared, *seq->type.seq); }
+
+/* The node's result; place NULL: the tensor of an optional. */
+static bool take_out(OpContext *c, Value *place) {
+  SeqType s;
+  return choose_item(c, place, declared_output(c), &s) && op_give(c, 0, take_at(c, op_in(c, 0), place, declared_output(c), s));
 }
 
 /* ---- sequences ---- */
@@ -183,7 +209,7 @@ bool import_sequence_at(OpContext *c) {
   int64_t at;
   if (!op_one_element(c, 1)) return false;
   if (items && known_place(c, 1, items->n, (int64_t)items->n - 1, 0, &at)) return op_give(c, 0, items->values[at]);
-  return op_give(c, 0, sequence_take(c, op_in(c, 0), op_in(c, 1), declared_output(c)));
+  return take_out(c, op_in(c, 1));
 }
 
 static Value *length(OpContext *c, Value *seq, bool optional) {
@@ -345,5 +371,5 @@ bool import_optional_get_element(OpContext *c) {
   if (!is_optional(v)) return op_give(c, 0, v);
   if (v->type.seq->form == SEQ_OPTIONAL_SEQUENCE) return op_give(c, 0, retype(c, v, SEQ_SEQUENCE)); /* who reads it finds that it is not there */
   if (v->items && v->items->n) return op_give(c, 0, v->items->values[0]);
-  return op_give(c, 0, sequence_take(c, v, NULL, declared_output(c)));
+  return take_out(c, NULL);
 }

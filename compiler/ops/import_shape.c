@@ -27,7 +27,7 @@ static const Dim *const *reshape_wanted(OpContext *c, Value *x, bool allow_zero,
     for (size_t i = 0; i < *ret_n; i++) d[i] = bd_const(b, v[i]);
     return d;
   }
-  if (!op_rank_in(c, 1, 1, 1) || !op_hold_length(c, 1, op_declared_rank(c, 0))) return NULL;
+  if (!op_rank_in(c, 1, 1, 1) || !op_choose_length(c, 1, op_declared_rank(c, 0), 0, MAX_RANK)) return NULL;
   Value *shape = op_in(c, 1);
   const Dim *const *known = build_content(b, shape, ret_n);
   if (known) return known;
@@ -90,7 +90,7 @@ static bool squeeze_at_run_time(OpContext *c) {
   uint32_t n;
   size_t n_read;
   const int64_t declared = op_declared_rank(c, 0);
-  if (!op_hold_length(c, 1, declared >= 0 && declared <= rank ? rank - declared : -1)) return false;
+  if (!op_choose_length(c, 1, declared >= 0 && declared <= rank ? rank - declared : -1, 0, rank)) return false;
   Value *flags = op_axes_flags(c, op_in(c, 1), rank, &n);
   if (!flags) return false;
   Value *kept = op_unflagged(c, build_dims(b, op_in(c, 0)->type.dims, rank), flags, rank, n);
@@ -132,7 +132,7 @@ static bool unsqueeze_at_run_time(OpContext *c) {
   uint32_t n;
   size_t n_read;
   const int64_t declared = op_declared_rank(c, 0);
-  if (!op_hold_length(c, 1, declared >= op_rank(c, 0) ? declared - op_rank(c, 0) : -1)) return false;
+  if (!op_choose_length(c, 1, declared >= op_rank(c, 0) ? declared - op_rank(c, 0) : -1, 0, MAX_RANK - (int64_t)op_rank(c, 0))) return false;
   Value *axes = op_in(c, 1);
   if (axes->type.rank == 0) axes = build_reshape(b, axes, 1, (const Dim *[]){op_dims(c)->one}); /* as the suite's own cases write it */
   if (axes->type.rank != 1 || !dim_is_const(axes->type.dims[0], &added) || added + op_rank(c, 0) > MAX_RANK)
@@ -205,9 +205,11 @@ static Value *expand_resolve(OpContext *c, const Value *x, Value *shape, size_t 
 
 /* A shape of open length: no longer than the data's rank, or as long as the declared one. */
 static bool expand_length(OpContext *c) {
-  const int64_t rank = op_rank(c, 0), declared = op_declared_rank(c, 0);
-  if (declared > rank) return op_hold_length(c, 1, declared);
-  return (declared != rank && op_dim(c, 1, 0)->hi > rank) || op_fill_length(c, 1, rank, true, 1);
+  int64_t rank = op_rank(c, 0), n = op_declared_rank(c, 0), len;
+  if (dim_is_const(op_dim(c, 1, 0), &len)) return true;
+  const Dim *wide = dim_max(op_dims(c), op_dim(c, 1, 0), bd_const(&c->b, rank));
+  if (n < 0 && !op_choose(c, build_dim_scalar(&c->b, wide), rank, wide->hi < MAX_RANK ? wide->hi : MAX_RANK, &n)) return false;
+  return n > rank ? op_hold_length(c, 1, n) : op_fill_length(c, 1, rank, true, 1);
 }
 
 bool import_expand(OpContext *c) {

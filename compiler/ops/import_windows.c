@@ -120,8 +120,10 @@ bool import_affine_grid(OpContext *c) {
   DimCtx *d = op_dims(c);
   const Type *theta = &c->in[0]->type;
   size_t n;
-  const int64_t rank = op_declared_rank(c, 0);
-  const Dim *const *size = build_read(b, c->in[1], (ReadDims){.what = "size", .hi = INT32_MAX, .count = rank > 0 ? rank : 0}, &n);
+  int64_t told = op_declared_rank(c, 0);
+  if (told < 0 && theta->rank == 3 && dim_is_const(theta->dims[1], &told)) told += 2;
+  if (!op_choose_length(c, 1, told, 4, 5)) return false;
+  const Dim *const *size = build_read(b, c->in[1], (ReadDims){.what = "size", .hi = INT32_MAX}, &n);
   if (!size) return false;
   if (n < 4 || n > 5 || theta->rank != 3) return op_fail(c, DIAG_E0402, "theta of shape %s for %zu sizes", op_shape(c, 0), n);
   const uint32_t s = (uint32_t)n - 2;

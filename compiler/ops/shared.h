@@ -33,6 +33,12 @@ bool op_rank_in(OpContext *c, size_t k, uint32_t lo, uint32_t hi);
 int64_t op_declared_rank(const OpContext *c, size_t k);
 /* Input k, where it is a vector of open length, has n elements: compared in the call. n < 0: nothing says it. E0402 where it cannot be. */
 bool op_hold_length(OpContext *c, size_t k, int64_t n);
+/* A number (s64, one element) that only data tell, and that the result's rank hangs on, in lo..hi, but at most 8: what it is in this import, in which the import function may
+ * rely on it where it checks it in the call, too. False where what follows has to be imported for one value after the other: the import function
+ * returns false then, and is called again. Once a node, before anything is checked. */
+bool op_choose(OpContext *c, Value *number, int64_t lo, int64_t hi, int64_t *ret);
+/* As op_hold_length; where nothing says the length (told < 0) it is chosen. */
+bool op_choose_length(OpContext *c, size_t k, int64_t told, int64_t lo, int64_t hi);
 /* Input k, where it is a vector of integers of open length, has at most n elements, and is filled up to that. */
 bool op_fill_length(OpContext *c, size_t k, int64_t n, bool in_front, int64_t fill);
 /* v with its rank raised to `rank` so that its one axis is axis `axis` of it; scalars stay. For per-channel operands. */

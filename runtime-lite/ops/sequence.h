@@ -229,6 +229,18 @@ CN_NOINLINE int cn_op_seq_at(const castnet_tensor *in, size_t n_in, castnet_tens
   return CASTNET_OK;
 }
 
+/* in: sequence, place (absent: the first); out: s64, the rank of the tensor there. */
+CN_NOINLINE int cn_op_seq_rank(const castnet_tensor *in, size_t n_in, castnet_tensor *out, size_t n_out, const castnet_attr *attrs,
+                               size_t n_attrs, void *scratch, size_t scratch_size, const castnet_env *env) {
+  const cn_seq_head h = cn_seq_read(in[0].data);
+  int64_t i;
+  (void)n_out, (void)attrs, (void)n_attrs, (void)scratch, (void)scratch_size, (void)env;
+  if (h.count == CN_SEQ_NONE) return CASTNET_ERR_OP;
+  if (!cn_seq_place(in, n_in, 1, h.count, h.count - 1, 0, &i)) return n_in < 2 ? CASTNET_ERR_OP : CASTNET_ERR_INDEX;
+  *(int64_t *)out[0].data = cn_seq_read_item(cn_seq_find(in[0].data, i)).rank;
+  return CASTNET_OK;
+}
+
 /* How the axis of a tensor is cut: part i of n, its first element and how many. */
 CN_INLINE int64_t cn_seq_cut(const castnet_tensor *split, int64_t size, int64_t i, int64_t first) {
   if (split == NULL) return 1;

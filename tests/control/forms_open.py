@@ -68,3 +68,41 @@ f (float[a, b, c, d, e, g] x) => (float[m, n, o, p, q, r] y) {
   wide = Pad (x, two)
   y = Transpose <perm = [5, 4, 3, 2, 1, 0]> (wide)
 }""", *[{"x": random(13, *s)} for s in ((1, 2, 1, 3, 2, 1), (2, 1, 2, 1, 1, 3))])
+
+MANY = 300
+
+
+def names(letter, n=MANY):
+    return [f"{letter}{i}" for i in range(n)]
+
+
+def parts(seed, most, letter, shape):
+    r = np.random.default_rng(seed)
+    return {name: r.normal(size=shape(int(r.integers(0, most)))).astype(np.float32) for name in names(letter)}
+
+
+graph("concatenation_of_hundreds_of_open_inputs", f"""
+f ({", ".join(f"float[n{x}, 2] {x}" for x in names("x"))}) => (float[a, 2] y, float[a, a] g) {{
+  c = Concat <axis = 0> ({", ".join(names("x"))})
+  y = Add (c, c)
+  t = Transpose (c)
+  g = MatMul (c, t)
+}}""", *[parts(k, 3, "x", lambda n: (n, 2)) for k in (14, 15)])
+
+graph("product_of_sums_of_hundreds_of_open_sizes", f"""
+f ({", ".join(f"float[n{x}] {x}" for x in names("x"))}, {", ".join(f"float[n{x}, 1] {x}" for x in names("z"))}) => (float[a] y, float[b] last) {{
+  c = Concat <axis = 0> ({", ".join(names("x"))})
+  d = Concat <axis = 0> ({", ".join(names("z"))})
+  p = Mul (c, d)
+  all = Constant <value = int64[1] {{-1}}> ()
+  y = Reshape (p, all)
+  end = Constant <value = int64[1] {{100000}}> ()
+  first = Constant <value = int64[1] {{7}}> ()
+  last = Slice (c, first, end)
+}}""", {**parts(16, 2, "x", lambda n: (n,)), **parts(17, 2, "z", lambda n: (n, 1))})
+
+graph("size_of_many_factors", f"""
+f (float[n] x, {", ".join(f"int64[1] r{k}" for k in range(24))}) => (float[m] y) {{
+  {chr(10).join(f"  t{k} = Tile ({f't{k - 1}' if k else 'x'}, r{k})" for k in range(24))}
+  y = Identity (t23)
+}}""", {"x": f32(1, 2), **{f"r{k}": ints(1 + (k % 6 == 0)) for k in range(24)}})

@@ -204,6 +204,41 @@ static void sizes_from_data_become_symbols(void **state) {
   assert_ptr_equal(build_read(&f->b, v, (ReadDims){.what = "shape", .hi = 100}, &n), d);
 }
 
+/* Sums of more terms than a polynomial has, and products of more factors, are put together of parts; beyond all bounds they overflow. */
+static void sums_of_hundreds_of_sizes(void **state) {
+  Fixture *f = *state;
+  DimCtx *c = f->b.ir->dims;
+  enum { N = 300, LARGE = 5000 };
+  int64_t *values = NEW_ARRAY(f->b.ir->arena, int64_t, 2 + LARGE), want = 7, got;
+  const Dim *sum = k(f, 7), *product = k(f, 1), *again = k(f, 7);
+  const uint32_t before = c->n_dims;
+  for (int i = 0; i < LARGE; i++) {
+    const Dim *s = dim_symbol(c, arena_printf(f->b.ir->arena, "s%d", i), 0, 1000, DIM_FROM_INPUT);
+    values[s->symbol.index] = i < 9 || i >= 40 ? i % 3 : 1 + i % 2;
+    if (i == N) {
+      assert_true(dim_eval(sum, values, &got));
+      assert_int_equal(got, want);
+      assert_int_equal(sum->lo, 7);
+      assert_int_equal(sum->hi, 7 + N * 1000);
+      assert_true(dim_eval(dim_mul(c, sum, dim_addc(c, sum, 1)), values, &got));
+      assert_int_equal(got, want * (want + 1));
+      assert_true(c->n_dims - before < 8 * N);
+      StrBuf text = sb_new(f->b.ir->arena);
+      dim_print(&text, sum);
+      Str read = sb_view(&text);
+      assert_ptr_equal(dim_parse(c, &read), sum);
+      for (int j = 0; j < N; j++) again = dim_add(c, again, dim_symbol_find(c, arena_printf(f->b.ir->arena, "s%d", j)));
+      assert_ptr_equal(again, sum);
+      assert_ptr_equal(dim_sub(c, sum, again), c->zero);
+    }
+    if (i < 40) product = dim_mul(c, product, i < 9 ? dim_addc(c, s, 1) : s);
+    sum = dim_add(c, sum, s);
+    want += values[s->symbol.index];
+    if (i == 39) assert_true(dim_eval(product, values, &got) && got == 216 << 16); /* (1 2 3)^3, then 2 for 16 others */
+  }
+  assert_true(dim_is_bad(sum));
+}
+
 int main(void) {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
   const struct CMUnitTest tests[] = {
@@ -219,6 +254,7 @@ int main(void) {
       T(windows),
       T(refuses_sizes_beyond_the_address_space),
       T(sizes_from_data_become_symbols),
+      T(sums_of_hundreds_of_sizes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
