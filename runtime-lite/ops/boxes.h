@@ -4,7 +4,6 @@
 #define CN_OPS_BOXES_H
 
 #include "base.h"
-#include "ops/order.h"
 
 typedef struct cn_box { float y0, x0, y1, x1; } cn_box;
 
@@ -29,61 +28,161 @@ CN_INLINE cn_box cn_box_read(const float *p, int center) {
   return b;
 }
 
-/* Whether intersection over union exceeds the threshold; boxes without area overlap nothing. */
-CN_INLINE int cn_box_overlaps(cn_box a, cn_box b, float threshold) {
-  const float h = cn_box_min(a.y1, b.y1) - cn_box_max(a.y0, b.y0), w = cn_box_min(a.x1, b.x1) - cn_box_max(a.x0, b.x0);
-  const float area_a = (a.y1 - a.y0) * (a.x1 - a.x0), area_b = (b.y1 - b.y0) * (b.x1 - b.x0);
-  if (!(h > 0.0f && w > 0.0f && area_a > 0.0f && area_b > 0.0f)) return 0;
-  const float both = h * w, either = area_a + area_b - both;
-  return either > 0.0f && both / either > threshold;
+CN_INLINE float cn_box_area(cn_box b) { return (b.y1 - b.y0) * (b.x1 - b.x0); }
+
+/* Boxes and keys are looked at so many at a time: loops of this length become vector code. */
+#define CN_NMS_SIDE 16
+
+/* Boxes kept, each field [room] with room a multiple of CN_NMS_SIDE: behind the last one they have no area. */
+typedef struct cn_kept { float *y0, *x0, *y1, *x1, *area; } cn_kept;
+
+CN_INLINE void cn_kept_add(const cn_kept *k, size_t i, cn_box b) {
+  if (i % CN_NMS_SIDE == 0) memset(k->area + i, 0, CN_NMS_SIDE * sizeof(float));
+  k->y0[i] = b.y0;
+  k->x0[i] = b.x0;
+  k->y1[i] = b.y1;
+  k->x1[i] = b.x1;
+  k->area[i] = cn_box_area(b);
+}
+
+/* Whether intersection over union with any of n boxes exceeds the threshold; boxes without area overlap nothing. */
+CN_INLINE int cn_kept_overlap(const cn_kept *k, size_t n, cn_box b, float threshold) {
+  const float area = cn_box_area(b);
+  for (size_t i = 0; i < n && area > 0.0f; i += CN_NMS_SIDE) {
+    int any = 0;
+    CN_LANES
+    for (size_t j = i; j < i + CN_NMS_SIDE; j++) {
+      const float h = cn_box_min(b.y1, k->y1[j]) - cn_box_max(b.y0, k->y0[j]), w = cn_box_min(b.x1, k->x1[j]) - cn_box_max(b.x0, k->x0[j]);
+      const float both = h * w, either = area + k->area[j] - both;
+      any |= (h > 0.0f) & (w > 0.0f) & (k->area[j] > 0.0f) & (either > 0.0f) & (both / either > threshold);
+    }
+    if (any) return 1;
+  }
+  return 0;
+}
+
+/* A score as an integer that sorts like it: NaN above everything, -0 as 0. */
+CN_INLINE int32_t cn_score_key(float score) {
+  uint32_t bits;
+  memcpy(&bits, &score, sizeof bits);
+  const int32_t magnitude = (int32_t)(bits & UINT32_C(0x7fffffff));
+  const int32_t key = bits >> 31 ? -magnitude : magnitude;
+  return magnitude > 0x7f800000 ? INT32_MAX : key;
+}
+
+/* No candidate, or one taken: below every key. */
+#define CN_NMS_NONE INT32_MIN
+
+/* Keys, and above them the largest of each CN_NMS_SIDE, up to the largest of all: the best is found and taken in a few steps, however many
+ * there are. Each level is filled up with CN_NMS_NONE to a multiple of CN_NMS_SIDE. */
+typedef struct cn_best {
+  int32_t *level[17];
+  size_t top;
+} cn_best;
+
+CN_INLINE int32_t cn_best_of(const int32_t *keys) {
+  int32_t most = keys[0];
+  CN_LANES
+  for (size_t j = 0; j < CN_NMS_SIDE; j++) most = keys[j] > most ? keys[j] : most;
+  return most;
+}
+
+/* Level 0 holds n keys. */
+CN_INLINE void cn_best_build(cn_best *b, size_t n) {
+  for (b->top = 0;; b->top++) {
+    int32_t *keys = b->level[b->top];
+    const size_t room = cn_round_up(n, CN_NMS_SIDE);
+    for (size_t i = n; i < room; i++) keys[i] = CN_NMS_NONE;
+    if (n <= 1) return;
+    n = room / CN_NMS_SIDE;
+    b->level[b->top + 1] = keys + room;
+    for (size_t i = 0; i < n; i++) keys[room + i] = cn_best_of(keys + i * CN_NMS_SIDE);
+  }
+}
+
+/* Takes the largest key, of equal ones the first; returns 0 where none is left. */
+CN_INLINE int cn_best_take(const cn_best *b, size_t *ret_at) {
+  const int32_t key = b->level[b->top][0];
+  size_t at = 0;
+  if (key == CN_NMS_NONE) return 0;
+  for (size_t l = b->top; l-- > 0;) {
+    const int32_t *keys = b->level[l] + at * CN_NMS_SIDE;
+    int32_t first = CN_NMS_SIDE;
+    CN_LANES
+    for (int32_t j = 0; j < CN_NMS_SIDE; j++) {
+      const int32_t here = keys[j] == key ? j : CN_NMS_SIDE;
+      first = here < first ? here : first;
+    }
+    at = at * CN_NMS_SIDE + (size_t)first;
+  }
+  *ret_at = at;
+  b->level[0][at] = CN_NMS_NONE;
+  for (size_t l = 0; l < b->top; l++) {
+    at /= CN_NMS_SIDE;
+    b->level[l + 1][at] = cn_best_of(b->level[l] + at * CN_NMS_SIDE);
+  }
+  return 1;
 }
 
 typedef struct cn_nms {
-  const castnet_tensor *scores; /* [batches][classes][n] */
-  const float *boxes;           /* [n][4] of the batch at hand */
+  const float *boxes; /* [n][4] of the batch at hand */
   size_t n, most;
   int center, has_threshold;
   float overlap, threshold;
-  cn_candidate *heap; /* [n] */
+  cn_best best;
+  cn_kept kept;
 } cn_nms;
 
-/* Candidates from the best to the worst; those kept go to the heap's end, from behind. Returns how many were kept. */
-CN_INLINE size_t cn_nms_class(const cn_nms *s, size_t first) {
-  const float *scores = (const float *)s->scores->data + first;
-  size_t n = 0, kept = 0;
-  for (size_t i = 0; i < s->n; i++) {
-    cn_candidate c;
-    if (s->has_threshold && !(scores[i] > s->threshold)) continue;
-    c.key = ~cn_order_key(s->scores, first + i);
-    c.at = -(int64_t)i; /* the heap's top is the least by this order: the best score, of equal ones the first */
-    s->heap[n++] = c;
+/* Keys of all levels, which end with one. */
+CN_INLINE size_t cn_nms_keys(size_t n) {
+  size_t keys = cn_round_up(n, CN_NMS_SIDE);
+  while (n > 1) {
+    n = cn_ceil_div(n, CN_NMS_SIDE);
+    keys += cn_round_up(n, CN_NMS_SIDE);
   }
-  for (size_t j = n / 2; j-- > 0;) cn_candidate_sink(s->heap, n, j, s->heap[j]);
-  while (n > 0 && kept < s->most) {
-    const int64_t at = -s->heap[0].at;
+  return keys;
+}
+
+/* Places keys and kept boxes; returns 0 where scratch has not the bytes. */
+CN_INLINE int cn_nms_place(cn_nms *s, void *scratch, size_t bytes) {
+  const size_t room = cn_round_up(s->most, CN_NMS_SIDE), keys = cn_nms_keys(s->n);
+  s->best.level[0] = (int32_t *)scratch;
+  s->kept.y0 = (float *)scratch + keys;
+  s->kept.x0 = s->kept.y0 + room;
+  s->kept.y1 = s->kept.x0 + room;
+  s->kept.x1 = s->kept.y1 + room;
+  s->kept.area = s->kept.x1 + room;
+  return bytes >= (keys + 5 * room) * sizeof(float);
+}
+
+/* Candidates from the best to the worst, at most as many as selected has room for and one more; returns how many of them were kept. */
+CN_INLINE size_t cn_nms_class(cn_nms *s, const float *scores, int64_t batch, int64_t class_at, int64_t *selected, size_t room) {
+  size_t kept = 0, at = 0;
+  for (size_t i = 0; i < s->n; i++)
+    s->best.level[0][i] = s->has_threshold && !(scores[i] > s->threshold) ? CN_NMS_NONE : cn_score_key(scores[i]);
+  cn_best_build(&s->best, s->n);
+  while (kept < s->most && cn_best_take(&s->best, &at)) {
     const cn_box box = cn_box_read(s->boxes + 4 * at, s->center);
-    size_t k = 0;
-    n--;
-    if (n > 0) cn_candidate_sink(s->heap, n, 0, s->heap[n]);
-    while (k < kept && !cn_box_overlaps(box, cn_box_read(s->boxes + 4 * s->heap[s->n - 1 - k].at, s->center), s->overlap)) k++;
-    if (k < kept) continue;
+    if (cn_kept_overlap(&s->kept, kept, box, s->overlap)) continue;
+    if (kept == room) return kept + 1;
+    cn_kept_add(&s->kept, kept, box);
+    selected[3 * kept] = batch;
+    selected[3 * kept + 1] = class_at;
+    selected[3 * kept + 2] = (int64_t)at;
     kept++;
-    s->heap[s->n - kept].at = at; /* behind all candidates: each place kept came out of the heap */
   }
   return kept;
 }
 
 /* in: boxes f32 [batches][n][4], scores f32 [batches][classes][n], the most boxes of a class s64, overlap and score thresholds f32
- * (the last three may be absent); out: s64 [m][3] (batch, class, box), m decided here; attrs: center_point_box; scratch: n
- * candidates of 16 bytes. */
+ * (the last three may be absent); out: s64 [m][3] (batch, class, box), m decided here; attrs: center_point_box; scratch: at
+ * most 5 n + 20 most + 1024 bytes, a key of each box and five fields of each that may be kept. */
 CN_NOINLINE int cn_op_nms(const castnet_tensor *in, size_t n_in, castnet_tensor *out, size_t n_out, const castnet_attr *attrs,
                           size_t n_attrs, void *scratch, size_t scratch_size, const castnet_env *env) {
   const int64_t batches = in[1].dims[0], classes = in[1].dims[1];
-  int64_t *selected = (int64_t *)out[0].data;
   size_t m = 0;
   cn_nms s;
   (void)n_in, (void)n_out, (void)n_attrs, (void)env;
-  s.scores = &in[1];
   s.n = (size_t)in[1].dims[2];
   const int64_t most = in[2].data ? ((const int64_t *)in[2].data)[0] : 0;
   s.most = most < 0 ? 0 : cn_min((size_t)most, s.n);
@@ -91,18 +190,14 @@ CN_NOINLINE int cn_op_nms(const castnet_tensor *in, size_t n_in, castnet_tensor 
   s.has_threshold = in[4].data != NULL;
   s.threshold = in[4].data ? ((const float *)in[4].data)[0] : 0.0f;
   s.center = attrs[0].value.i != 0;
-  s.heap = (cn_candidate *)scratch;
-  if (scratch_size / sizeof *s.heap < s.n) return CASTNET_ERR_DIM;
-  for (int64_t b = 0; b < batches; b++) {
+  if (!cn_nms_place(&s, scratch, scratch_size)) return CASTNET_ERR_DIM;
+  for (int64_t b = 0; b < batches && s.most > 0; b++) {
     s.boxes = (const float *)in[0].data + 4 * (size_t)b * s.n;
     for (int64_t c = 0; c < classes; c++) {
-      const size_t kept = cn_nms_class(&s, (size_t)(b * classes + c) * s.n);
-      if (out[0].capacity / 3 - m < kept) return CASTNET_ERR_OP;
-      for (size_t k = 0; k < kept; k++, m++) {
-        selected[3 * m] = b;
-        selected[3 * m + 1] = c;
-        selected[3 * m + 2] = s.heap[s.n - 1 - k].at;
-      }
+      const float *scores = (const float *)in[1].data + (size_t)(b * classes + c) * s.n;
+      const size_t room = out[0].capacity / 3 - m, kept = cn_nms_class(&s, scores, b, c, (int64_t *)out[0].data + 3 * m, room);
+      if (kept > room) return CASTNET_ERR_OP;
+      m += kept;
     }
   }
   out[0].dims[0] = (int64_t)m;
