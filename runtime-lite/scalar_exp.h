@@ -67,12 +67,8 @@ CN_INLINE float cn_exp_reduce_f32(float x, float *ret_k, float *ret_low) {
 
 /* (e^r - 1 - r) / r^2, minimax on |r| <= ln 2 / 2, weighted by e^r */
 CN_INLINE float cn_exp_poly_f32(float r) {
-  float p = 0x1.6a21d6p-10f;
-  p = p * r + 0x1.123b0ep-7f;
-  p = p * r + 0x1.5558dp-5f;
-  p = p * r + 0x1.55549p-3f;
-  p = p * r + 0x1.fffffcp-2f;
-  return p;
+  const float r2 = r * r;
+  return (0x1.fffffcp-2f + r * 0x1.55549p-3f) + r2 * ((0x1.5558dp-5f + r * 0x1.123b0ep-7f) + r2 * 0x1.6a21d6p-10f);
 }
 
 CN_INLINE float cn_exp_f32(float x) {

@@ -69,44 +69,34 @@ CN_INLINE float cn_mish_f32(float x) {
 /* The leading 12 bits: products of two such numbers are exact. */
 CN_INLINE float cn_head_f32(float x) { return cn_from_bits_f32(cn_bits_f32(x) & 0xfffff000u); }
 
-/* e^(x + rest) for -100 <= x <= 0 and a small rest */
-CN_INLINE float cn_exp_sum_f32(float x, float rest) {
-  float k, low;
-  const float high = cn_exp_reduce_f32(x, &k, &low);
-  const float r = high + (rest - low);
-  return cn_pow2_f32(k) * (1.0f + (high + (r * r * cn_exp_poly_f32(r) + (rest - low))));
+/* erf(x) / x - 1 of z = x^2 - 1/2 for |x| < 1, minimax. Few products wait for one another here and below: that, not their number, is what a
+ * loop over vectors waits for. What is largest is added last. */
+CN_INLINE float cn_erf_near_f32(float z) {
+  const float z2 = z * z;
+  const float q = (0x1.454374p-4f + z * -0x1.2b8d9ep-6f) + z2 * ((0x1.c8176p-9f + z * -0x1.288f12p-11f) + z2 * 0x1.5036d6p-14f);
+  return -0x1.1ae14ep-5f + (z * -0x1.1fd164p-2f + z2 * q);
 }
 
-/* Below 1 by x P(x^2 - 1/2), beyond by 1 - e^(a Q(a)): a minimax polynomial for log(erfc(a)) / a. */
+/* erfc(u + 2.375) - 1/8 on 1 .. 3.93, minimax: less the eighth, its roundings are smaller where they count. */
+CN_INLINE float cn_erf_far_f32(float u) {
+  const float u2 = u * u, u4 = u2 * u2;
+  const float a = (-0x1.fccb08p-4f + u * -0x1.06918ep-8f) + u2 * (0x1.37cd4p-7f + u * -0x1.c1ebfp-7f);
+  const float b = (0x1.ae5656p-7f + u * -0x1.11da9ep-7f) + u2 * (0x1.985344p-9f + u * -0x1.03c1d8p-13f);
+  const float c = (-0x1.38954ap-11f + u * 0x1.63bc8cp-12f) + u2 * (-0x1.ba1bdep-15f + u * -0x1.1c1728p-15f);
+  const float d = (0x1.4ceee8p-16f + u * -0x1.b0c45cp-20f) + u2 * (-0x1.a31b4cp-20f + u * 0x1.9e0004p-22f);
+  return (a + u4 * b) + u4 * u4 * (c + u4 * d);
+}
+
 CN_INLINE float cn_erf_f32(float x) {
-  const float a = cn_abs_f32(x), b = cn_min_f32(a, 4.0f), z = x * x - 0.5f;
-  float q = -0x1.da5212p-17f;
-  q = q * b + 0x1.7177e4p-12f;
-  q = q * b - 0x1.ed73ccp-9f;
-  q = q * b + 0x1.89a30ap-6f;
-  q = q * b - 0x1.b46d0cp-4f;
-  q = q * b - 0x1.45193ep-1f;
-  q = q * b - 0x1.20f24cp+0f;
-  float p = 0x1.496a12p-14f;
-  p = p * z - 0x1.286f58p-11f;
-  p = p * z + 0x1.c82b76p-9f;
-  p = p * z - 0x1.2b8de2p-6f;
-  p = p * z + 0x1.454368p-4f;
-  p = p * z - 0x1.1fd164p-2f;
-  p = p * z - 0x1.1ae14ep-5f;
-  const float bh = cn_head_f32(b), qh = cn_head_f32(q);
-  const float large = cn_copysign_f32(1.0f - cn_exp_sum_f32(bh * qh, bh * (q - qh) + (b - bh) * q), x);
-  return cn_pick_f32(a < 1.0f, x + x * p, large);
+  const float a = cn_abs_f32(x);
+  const float far = cn_copysign_f32(0.875f - cn_erf_far_f32(cn_min_f32(a, 3.93f) - 2.375f), x);
+  return cn_pick_f32(a < 1.0f, x + x * cn_erf_near_f32(x * x - 0.5f), far);
 }
 
 /* (Phi(x) - 1/2) / x of z = x^2 for |x| < 0.8, minimax */
 CN_INLINE float cn_gelu_poly_f32(float z) {
-  float p = 0x1.a1de4ep-14f;
-  p = p * z - 0x1.3491ecp-10f;
-  p = p * z + 0x1.46b75cp-7f;
-  p = p * z - 0x1.1057d4p-4f;
-  p = p * z + 0x1.988452p-2f;
-  return p;
+  const float z2 = z * z;
+  return (0x1.988452p-2f + z * -0x1.1057d4p-4f) + z2 * ((0x1.46b75cp-7f + z * -0x1.3491ecp-10f) + z2 * 0x1.a1de4ep-14f);
 }
 
 /* b e^(-b^2 / 2) P((b - 4) / (b + 4)) / (1 + b) = b erfc(b / sqrt(2)) / 2 for 0 <= b <= 15, P minimax. The square is taken
@@ -119,17 +109,10 @@ CN_INLINE float cn_gelu_tail_f32(float b) {
   const float r = high - low, w = r * r * cn_exp_poly_f32(r) - low;
   const float e = 1.0f + (high + w), el = ((1.0f - e) + high) + w;
   const float t = (b - 4.0f) / (b + 4.0f);
-  float q = -0x1.2c6148p-14f;
-  q = q * t - 0x1.fc0f96p-15f;
-  q = q * t + 0x1.6b4216p-11f;
-  q = q * t - 0x1.3e81f4p-12f;
-  q = q * t - 0x1.47f796p-8f;
-  q = q * t + 0x1.25eea8p-6f;
-  q = q * t - 0x1.07c292p-5f;
-  q = q * t + 0x1.d49504p-6f;
-  q = q * t + 0x1.cabd2p-7f;
-  q = q * t - 0x1.8c18fp-4f;
-  q = q * t;
+  const float t2 = t * t, t4 = t2 * t2;
+  const float qa = (-0x1.8c18fp-4f + t * 0x1.cabd2p-7f) + t2 * (0x1.d49504p-6f + t * -0x1.07c292p-5f);
+  const float qb = (0x1.25eea8p-6f + t * -0x1.47f796p-8f) + t2 * (-0x1.3e81f4p-12f + t * 0x1.6b4216p-11f);
+  const float q = t * (qa + t4 * (qb + t4 * (-0x1.fc0f96p-15f + t * -0x1.2c6148p-14f)));
   const float p = 0x1.e361eap-2f + q, pl = (0x1.e361eap-2f - p) + q;
   const float n = e * p, eh = cn_head_f32(e), ph = cn_head_f32(p), et = e - eh, pt = p - ph;
   const float nl = (((eh * ph - n) + eh * pt + et * ph) + et * pt) + (el * p + e * pl);

@@ -34,10 +34,10 @@ CN_KERNEL void cn_row_scale_f32(float *x, float by, size_t n) {
     cn_vf32_store_n(x + i, cn_vf32_mul(cn_vf32_load_n(x + i, n - i), cn_vf32_set1(by)), n - i);
 }
 
-/* One query and n more keys: scores become e^(score - most); out and sum, of the keys before, are scaled to the new maximum.
- * While all scores are minus infinity nothing has been summed, and there is nothing to scale. */
-CN_KERNEL void cn_attention_row_f32(float *scores, size_t n, float *out, size_t width, float *most, float *sum) {
-  const float old = *most, here = cn_row_max_f32(scores, n), now = old != old || old > here ? old : here;
+/* One query and n more keys, the greatest score among them here: scores become e^(score - most); out and sum, of the
+ * keys before, are scaled to the new maximum. While all scores are minus infinity nothing has been summed, and there is nothing to scale. */
+CN_KERNEL void cn_attention_row_f32(float *scores, size_t n, float *out, size_t width, float here, float *most, float *sum) {
+  const float old = *most, now = old != old || old > here ? old : here;
   const float about = now == cn_least_f32() ? 0.0f : now;
   if (!(old == now) && old != cn_least_f32()) {
     const float by = cn_exp_f32(old - about);
@@ -48,19 +48,20 @@ CN_KERNEL void cn_attention_row_f32(float *scores, size_t n, float *out, size_t 
   *most = now;
 }
 
-/* Keys t0 .. t0 + n for m queries from q0. */
+/* Keys t0 .. t0 + n for m queries from q0; the first ones begin the sums. */
 CN_KERNEL void cn_attention_tile_f32(const cn_attention_f32_args *a, const float *k, const float *v, size_t q0, size_t m, size_t t0,
                                      size_t n, float *scores, float *most, float *sum) {
-  float *out = a->out + q0 * a->ldo;
+  float *out = a->out + q0 * a->ldo, here[CN_ATTENTION_QUERIES];
   const cn_gemm_f32_args s = {.m = m, .n = n, .k = a->depth, .a = a->q + q0 * a->q_rs, .a_rs = a->q_rs, .a_ks = a->q_ks,
                               .b = k + t0 * a->depth, .c = scores, .ldc = CN_ATTENTION_KEYS};
   const cn_gemm_f32_args o = {.m = m, .n = a->width, .k = n, .a = scores, .a_rs = CN_ATTENTION_KEYS, .a_ks = 1,
                               .b = v + t0 * cn_round_up(a->width, CN_GEMM_F32_NR), .c = out, .ldc = a->ldo,
-                              .ep = {.flags = CN_EP_RESIDUAL, .residual = out}};
+                              .ep = {.flags = t0 ? CN_EP_RESIDUAL : 0, .residual = out}};
   cn_gemm_f32(&s, 0, cn_gemm_f32_tasks(&s));
   if (a->tile) a->tile(a->ctx, scores, CN_ATTENTION_KEYS, 0, q0, m, t0, n);
+  for (size_t i = 0; i < m; i++) here[i] = cn_row_max_f32(scores + i * CN_ATTENTION_KEYS, n);
   for (size_t i = 0; i < m; i++)
-    cn_attention_row_f32(scores + i * CN_ATTENTION_KEYS, n, out + i * a->ldo, a->width, most + i, sum + i);
+    cn_attention_row_f32(scores + i * CN_ATTENTION_KEYS, n, out + i * a->ldo, a->width, here[i], most + i, sum + i);
   cn_gemm_f32(&o, 0, cn_gemm_f32_tasks(&o));
 }
 
@@ -85,7 +86,7 @@ CN_DRIVER void cn_attention_f32(const cn_attention_f32_args *a, float *scratch, 
     for (size_t i = 0; i < m; i++) {
       most[i] = cn_least_f32();
       sum[i] = 0.0f;
-      memset(a->out + (q0 + i) * a->ldo, 0, a->width * sizeof(float));
+      if (!a->keys) memset(a->out + (q0 + i) * a->ldo, 0, a->width * sizeof(float));
     }
     for (size_t t = 0; t < a->keys; t += CN_ATTENTION_KEYS)
       cn_attention_tile_f32(a, k, v, q0, m, t, cn_min(CN_ATTENTION_KEYS, a->keys - t), scores, most, sum);

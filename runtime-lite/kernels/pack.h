@@ -31,7 +31,8 @@ CN_INLINE void cn_pack_block_f32(const float *src, size_t n_stride, size_t width
 CN_INLINE void cn_pack_rest_f32(const float *src, size_t k_stride, size_t n_stride, size_t k, size_t n, size_t width,
                                 float *dst) {
   for (size_t i = 0; i < k; i++, dst += width) {
-    for (size_t j = 0; j < width; j++) dst[j] = j < n ? src[i * k_stride + j * n_stride] : 0.0f;
+    for (size_t j = 0; j < n; j++) dst[j] = src[i * k_stride + j * n_stride];
+    for (size_t j = n; j < width; j++) dst[j] = 0.0f;
   }
 }
 

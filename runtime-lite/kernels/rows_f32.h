@@ -16,11 +16,11 @@ CN_KERNEL cn_vf32 cn_vf32_exp_neg(cn_vf32 x) {
   const cn_vf32 k = cn_vf32_round(cn_vf32_mul(in, cn_vf32_set1(0x1.715476p+0f)));
   cn_vf32 r = cn_vf32_fma(k, cn_vf32_set1(-0x1.62e4p-1f), in); /* 15 bits: the product is exact */
   r = cn_vf32_fma(k, cn_vf32_set1(-0x1.7f7d1cp-20f), r);
-  cn_vf32 p = cn_vf32_fma(cn_vf32_set1(0x1.6a2434p-10f), r, cn_vf32_set1(0x1.1239e2p-7f));
-  p = cn_vf32_fma(p, r, cn_vf32_set1(0x1.5558f2p-5f));
-  p = cn_vf32_fma(p, r, cn_vf32_set1(0x1.555492p-3f));
-  p = cn_vf32_fma(p, r, cn_vf32_set1(0x1.fffffcp-2f));
-  p = cn_vf32_add(cn_vf32_set1(1.0f), cn_vf32_fma(cn_vf32_mul(r, r), p, r));
+  const cn_vf32 r2 = cn_vf32_mul(r, r);
+  const cn_vf32 a = cn_vf32_fma(cn_vf32_set1(0x1.555492p-3f), r, cn_vf32_set1(0x1.fffffcp-2f));
+  const cn_vf32 b = cn_vf32_fma(cn_vf32_set1(0x1.1239e2p-7f), r, cn_vf32_set1(0x1.5558f2p-5f));
+  const cn_vf32 c = cn_vf32_fma(cn_vf32_fma(cn_vf32_set1(0x1.6a2434p-10f), r2, b), r2, a);
+  const cn_vf32 p = cn_vf32_add(cn_vf32_set1(1.0f), cn_vf32_fma(r2, c, r));
   return cn_vf32_keep_ge(x, least, cn_vf32_mul(p, cn_vf32_pow2(k)));
 }
 
@@ -39,11 +39,7 @@ CN_KERNEL cn_vf32 cn_row_term_f32(const float *x, float *out, cn_vf32 about, siz
   d = cn_vf32_sub(v, about);
   d = op == CN_ROW_SQUARES ? cn_vf32_mul(d, d) : cn_vf32_exp_neg(d);
   if (out) cn_vf32_store_n(out, d, n);
-  if (n < CN_VF32_LANES) { /* what the empty lanes made of zero must not count */
-    CN_ALIGN(CN_VF32_LANES * 4) float lanes[CN_VF32_LANES];
-    cn_vf32_store(lanes, d);
-    d = cn_vf32_load_n(lanes, n);
-  }
+  if (n < CN_VF32_LANES) d = cn_vf32_fill_out(d, cn_vf32_lanes_in(0, n), cn_vf32_zero()); /* what the empty lanes made of zero must not count */
   return d;
 }
 
@@ -186,16 +182,20 @@ CN_INLINE size_t cn_norm_f32_rows(const cn_norm_f32_args *a) { return cn_ceil_di
 
 CN_INLINE size_t cn_norm_f32_tasks(const cn_norm_f32_args *a) { return cn_ceil_div(a->rows, cn_norm_f32_rows(a)); }
 
-/* out = (x - mean) * by * scale + bias + shift */
+/* left elements, at most a vector's, from i: out = (x - mean) * by * scale + bias + shift */
+CN_KERNEL void cn_norm_vector_f32(const cn_norm_f32_args *a, const float *x, float *out, float mean, float by, float shift, size_t i,
+                                  size_t left) {
+  cn_vf32 v = cn_vf32_mul(cn_vf32_sub(cn_vf32_load_n(x + i, left), cn_vf32_set1(mean)), cn_vf32_set1(by));
+  if (a->scale) v = cn_vf32_mul(v, cn_vf32_load_n(a->scale + i, left));
+  if (a->bias) v = cn_vf32_add(v, cn_vf32_load_n(a->bias + i, left));
+  if (a->row_bias) v = cn_vf32_add(v, cn_vf32_set1(shift));
+  cn_vf32_store_n(out + i, v, left);
+}
+
 CN_KERNEL void cn_norm_row_f32(const cn_norm_f32_args *a, const float *x, float *out, float mean, float by, float shift) {
-  for (size_t i = 0; i < a->n; i += CN_VF32_LANES) {
-    const size_t left = a->n - i;
-    cn_vf32 v = cn_vf32_mul(cn_vf32_sub(cn_vf32_load_n(x + i, left), cn_vf32_set1(mean)), cn_vf32_set1(by));
-    if (a->scale) v = cn_vf32_mul(v, cn_vf32_load_n(a->scale + i, left));
-    if (a->bias) v = cn_vf32_add(v, cn_vf32_load_n(a->bias + i, left));
-    if (a->row_bias) v = cn_vf32_add(v, cn_vf32_set1(shift));
-    cn_vf32_store_n(out + i, v, left);
-  }
+  size_t i = 0;
+  for (; i + CN_VF32_LANES <= a->n; i += CN_VF32_LANES) cn_norm_vector_f32(a, x, out, mean, by, shift, i, CN_VF32_LANES);
+  if (i < a->n) cn_norm_vector_f32(a, x, out, mean, by, shift, i, a->n - i);
 }
 
 /* Rows whose scalar parts are worked out side by side: one root after the other would wait for each. */
@@ -206,10 +206,8 @@ CN_KERNEL void cn_norm_rows_f32(const cn_norm_f32_args *a, size_t r0, size_t m) 
   const size_t n = a->n;
   const float *x = a->in + r0 * n;
   float mean[CN_NORM_F32_SIDE], by[CN_NORM_F32_SIDE] = {0};
-  for (size_t i = 0; i < m; i++) {
-    mean[i] = a->rms ? 0.0f : cn_row_sum_f32(x + i * n, n) / (float)n;
-    by[i] = cn_row_squares_f32(x + i * n, mean[i], n) / (float)n;
-  }
+  for (size_t i = 0; i < m; i++) mean[i] = a->rms ? 0.0f : cn_row_sum_f32(x + i * n, n) / (float)n;
+  for (size_t i = 0; i < m; i++) by[i] = cn_row_squares_f32(x + i * n, mean[i], n) / (float)n;
   CN_LANES
   for (size_t i = 0; i < CN_NORM_F32_SIDE; i++) by[i] = 1.0f / cn_sqrt_f32(by[i] + a->epsilon);
   for (size_t i = 0; i < m; i++) {
