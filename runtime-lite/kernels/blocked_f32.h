@@ -118,14 +118,14 @@ typedef struct cn_blocked_job {
   size_t p0, p1, pixels; /* pixels: of the image */
 } cn_blocked_job;
 
-/* sums[np][nb] += the products of `run` channels of np pixels at x and of weights [run][nb]; each channel asks for `lines` lines of 16
- * floats ahead, 1 or 2. nb and np are literals. */
-CN_KERNEL void cn_blocked_products_f32(const float *const *x, const float *weights, const float *ahead, size_t lines, size_t run, size_t nb,
-                                       size_t np, cn_vf32 *sums) {
+/* sums[np][nb] += the products of `run` channels of np pixels at x and of weights [run][nb]; each channel asks for `step` floats ahead, a line of 16,
+ * or, if twice, one or two (without a branch). twice, nb and np are literals. */
+CN_KERNEL void cn_blocked_products_f32(const float *const *x, const float *weights, const float *ahead, size_t step, int twice, size_t run,
+                                       size_t nb, size_t np, cn_vf32 *sums) {
   for (size_t c = 0; c < run; c++, weights += nb * CN_VF32_LANES) {
     cn_vf32 w[4];
-    CN_PREFETCH(ahead + c * lines * 16);
-    if (lines > 1) CN_PREFETCH(ahead + c * lines * 16 + 16);
+    CN_PREFETCH(ahead + c * step);
+    if (twice) CN_PREFETCH(ahead + c * step + step - 16);
     CN_UNROLL(4)
     for (size_t b = 0; b < nb; b++) w[b] = cn_vf32_load(weights + b * CN_VF32_LANES);
     CN_UNROLL(12)
@@ -154,7 +154,7 @@ CN_KERNEL void cn_blocked_depth_f32(const cn_blocked_job *j, size_t i0, size_t i
         any &= dense ? 0 : at[l];
       }
       if (any >= 0) {
-        cn_blocked_products_f32(x, weights, ahead, 1, run, nb, np, sums);
+        cn_blocked_products_f32(x, weights, ahead, 16, 0, run, nb, np, sums);
         ahead += run * 16;
       }
       weights += run * nb * CN_VF32_LANES;

@@ -150,7 +150,7 @@ typedef struct cn_winograd_product {
 
 /* np tiles, n of them inside, and nb blocks: `depth` channels of them, added to what is there if `more`. */
 CN_KERNEL void cn_winograd_sums_f32(const cn_winograd_product *p, size_t tile, size_t n, size_t c0, size_t depth, const float *ahead,
-                                    size_t lines, size_t nb, size_t np) {
+                                    size_t step, size_t nb, size_t np) {
   const float *x[12];
   cn_vf32 sums[24];
   float *out = p->out + tile * p->out_row;
@@ -158,7 +158,7 @@ CN_KERNEL void cn_winograd_sums_f32(const cn_winograd_product *p, size_t tile, s
   for (size_t i = 0; i < np; i++) x[i] = p->in + (tile + cn_min(i, n - 1)) * p->in_row + c0;
   CN_UNROLL(24)
   for (size_t i = 0; i < nb * np; i++) sums[i] = cn_vf32_zero();
-  cn_blocked_products_f32(x, p->weights + c0 * nb * CN_VF32_LANES, ahead, lines, depth, nb, np, sums);
+  cn_blocked_products_f32(x, p->weights + c0 * nb * CN_VF32_LANES, ahead, step, 1, depth, nb, np, sums);
   if (c0) {
     CN_UNROLL(24)
     for (size_t i = 0; i < nb * np; i++)
@@ -172,14 +172,14 @@ CN_KERNEL void cn_winograd_sums_f32(const cn_winograd_product *p, size_t tile, s
 /* A part of the depth at a time: its weights stay in the first cache, its sums are short, for the error that they bring. Tiles
  * ask for the part behind it. */
 CN_KERNEL void cn_winograd_product_of(const cn_winograd_product *p, size_t nb, size_t np) {
-  const size_t each = CN_WINOGRAD_PART, lines = cn_ceil_div(p->count, np) * 16 < nb * CN_VF32_LANES ? 2 : 1;
+  const size_t each = CN_WINOGRAD_PART, step = cn_ceil_div(p->count, np) * 16 < nb * CN_VF32_LANES ? 32 : 16;
   for (size_t c0 = 0; c0 < p->depth; c0 += each) {
     const size_t depth = cn_min(each, p->depth - c0);
     const float *next = p->weights + (c0 + depth) * nb * CN_VF32_LANES;
     for (size_t t = 0; t < p->count; t += np) {
-      const size_t share = t / np * depth * lines * 16;
+      const size_t share = t / np * depth * step;
       const float *ahead = share < (size_t)(p->end - next) ? next + share : p->weights;
-      cn_winograd_sums_f32(p, t, cn_min(np, p->count - t), c0, depth, ahead, lines, nb, np);
+      cn_winograd_sums_f32(p, t, cn_min(np, p->count - t), c0, depth, ahead, step, nb, np);
     }
   }
 }
