@@ -69,9 +69,14 @@ static Graph *branch_body(OpContext *c, const OnnxGraph *g) {
 }
 
 bool import_only_misfits(const Diags *d, size_t from) {
-  bool any = d->n_dropped == 0 && d->list.n > from;
-  for (size_t i = from; i < d->list.n; i++) any = any && (d->list.data[i].code == DIAG_E0401 || d->list.data[i].code == DIAG_E0402 || d->list.data[i].code == DIAG_E0304);
-  return any;
+  static const DiagCode misfits[] = {DIAG_E0304, DIAG_E0401, DIAG_E0402, DIAG_E0403};
+  bool all = d->n_dropped == 0 && d->list.n > from;
+  for (size_t i = from; i < d->list.n && all; i++) {
+    bool one = false;
+    for (size_t k = 0; k < sizeof misfits / sizeof *misfits; k++) one = one || d->list.data[i].code == misfits[k];
+    all = one;
+  }
+  return all;
 }
 
 /* The condition has to choose this branch, or the call ends with CASTNET_ERR_DIM. */

@@ -236,6 +236,18 @@ static bool append(Made *m, size_t k, Value *element, const Dim **ret_dims) {
   return true;
 }
 
+/* What a state holds behind the loop: as an iteration leaves it, but for sizes that are not those of the first state, or that an iteration decides. */
+static const SeqType *after_seq(const Made *m, const SeqType *next, const SeqType *now) {
+  if (!next || next->rank <= 0) return next;
+  Arena *a = m->l->c->b.ir->arena;
+  const Dim **dims = arena_dup(a, next->dims, (size_t)next->rank * sizeof *dims);
+  SeqType *s = arena_dup(a, next, sizeof *s);
+  for (int32_t i = 0; i < next->rank; i++)
+    if (dims[i] && (is_inner(m->l, dims[i]) || (now && now->rank == next->rank && now->dims[i] != dims[i]))) dims[i] = NULL;
+  s->dims = dims;
+  return s;
+}
+
 static void add_states(Made *m, size_t first) {
   Loop *l = m->l;
   Arena *a = l->c->b.ir->arena;
@@ -249,7 +261,7 @@ static void add_states(Made *m, size_t first) {
     vec_push(a, m->in, l->init[k]);
     vec_push(a, m->next, m->body->outputs.data[first + k]);
     Type last = after_type(m, &l->types[k]);
-    last.seq = m->body->outputs.data[first + k]->type.seq;
+    last.seq = after_seq(m, m->body->outputs.data[first + k]->type.seq, l->types[k].seq);
     vec_push(a, m->types, last);
   }
 }

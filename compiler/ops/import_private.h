@@ -149,7 +149,7 @@ bool import_nodes(Importer *im, const NodeList *l);
 bool import_nodes_from(Importer *im, const NodeList *l, size_t from);
 /* One import of the model, with `now` for its open sizes; NULL after diagnostics. */
 Ir *import_once(Importer *im, Arena *a, Diags *d, const OnnxModel *m, const ImportOptions *now);
-/* Whether all that was said from a place on is that types or shapes do not fit. */
+/* Whether all that was said from a place on is that types, shapes or values do not fit. */
 bool import_only_misfits(const Diags *d, size_t from);
 /* The rest of a list behind each branch of im->split, from place `from` on; binds what is seen of it. */
 bool import_behind_branches(Importer *im, const NodeList *l, size_t from, DiagPlace place);

@@ -368,3 +368,30 @@ f (float[n, 4] x, float[4, 5] w) => (float[n, 5] y, float[1, 4] s, float[n, 4] t
   r = ReduceMax <axes = [1], keepdims = 0> (x)
   a = ArgMax <axis = 1, keepdims = 0> (x)
 }""", *[{"x": random(n, n, 4), "w": random(9, 4, 5)} for n in (0, 2)])
+
+# ---- sequences and optionals as states whose tensors change their sizes ----
+graph("optional_state_that_grows", """
+f (float[n] x, int64 times) => (float[m] y) {
+  o = Optional (x)
+  p = Loop (times, , o) <body = step (int64 i, bool more, optional(float[a]) q) => (bool more2, optional(float[b]) r) {
+    more2 = Identity (more)
+    v = OptionalGetElement (q)
+    w = Concat <axis = 0> (v, x)
+    r = Optional (w)
+  }>
+  y = OptionalGetElement (p)
+}""", *[{"x": f32([1,2]), "times": s64(t)} for t in (0, 3)], opset=18, expect=lambda x,times: [np.tile(x,int(times)+1)])
+
+graph("sequence_state_of_growing_tensors", """
+f (float[n] x, int64 times) => (seq(float[]) s, float[m] all, int64 k) {
+  e = SequenceEmpty ()
+  one = Constant <value = float[1] {1.0}> ()
+  s, last = Loop (times, , e, x) <body = step (int64 i, bool more, seq(float[p]) q, float[a] v) => (bool more2, seq(float[p]) q2, float[b] w) {
+    more2 = Identity (more)
+    w = Concat <axis = 0> (v, one)
+    q2 = SequenceInsert (q, w)
+  }>
+  with = SequenceInsert (s, x)
+  all = ConcatFromSequence <axis = 0> (with)
+  k = SequenceLength (s)
+}""", *[{"x": f32([1,2]), "times": s64(t)} for t in (0, 1, 4)])

@@ -138,3 +138,16 @@ f (float[3] a, float[2, 2] b, int64 at) => (float[2, 2] y) {
   y = MatMul (b, x)
   z = Transpose <perm = [1, 0]> (x)
 }""", {"a": MIXED[0], "b": MIXED[1], "at": s64(1)})
+
+graph("branch_that_is_always_an_error", """
+f (float[3] x, bool c) => (float[3] y) {
+  y = If (c) <
+    then_branch = yes () => (float[3] r) { r = Neg (x) },
+    else_branch = no () => (float[3] r) {
+      never = Constant <value = int64 {0}> ()
+      none = Loop (never) <body = step (int64 i, bool more) => (bool more, float[3] e) { e = Relu (x) }>
+      last = Constant <value = int64 {-1}> ()
+      r = Gather <axis = 0> (none, last)
+    }
+  >
+}""", {"x": f32(1, 2, 3), "c": flag(True)})
