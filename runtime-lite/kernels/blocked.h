@@ -37,17 +37,29 @@ CN_INLINE cn_blocked_walk cn_blocked_walk_of(const cn_window *w, int plain, size
   return k;
 }
 
+/* Pixels of the result that a task computes, at most. */
+#define CN_BLOCKED_SPAN 480
+
+/* Output rows whose input is copied at a time: two tasks' at least, and so many that few rows serve two copies. By sizes alone. */
+CN_INLINE size_t cn_blocked_copy_rows(const cn_window *w) {
+  const size_t twice = (w->kernel[1] - 1) * w->dilation[1];
+  return cn_min(w->out[1], cn_max(2 * CN_BLOCKED_SPAN / w->out[2] + 2, cn_ceil_div(8 * twice, w->stride[1])));
+}
+
+/* Padded input rows that n output rows read. */
+CN_INLINE size_t cn_blocked_reach(const cn_window *w, size_t n) { return (n - 1) * w->stride[1] + (w->kernel[1] - 1) * w->dilation[1] + 1; }
+
 /* Floats of a plain input's copy. */
 CN_INLINE size_t cn_blocked_copy(const cn_window *w, int plain, size_t lanes) {
   const cn_blocked_walk k = cn_blocked_walk_of(w, plain, lanes);
-  return plain ? k.w.in[1] * k.w.in[2] * w->c : 0;
+  return plain && cn_volume(w->out) ? cn_blocked_reach(w, cn_blocked_copy_rows(w)) * k.w.in[2] * w->c : 0;
 }
 
 /* Floats of scratch of a driver of any number of blocks: zeros, the copy, places (of 32 bits) for each tap of each pixel. */
 CN_INLINE size_t cn_blocked_conv_f32_scratch(const cn_window *w, int plain, size_t lanes) {
   const cn_blocked_walk k = cn_blocked_walk_of(w, plain, lanes);
   const size_t zeros = cn_max(lanes, k.run);
-  return zeros + cn_blocked_copy(w, plain, lanes) + k.taps * (cn_min(480, cn_volume(w->out)) + 64) + 16;
+  return zeros + cn_blocked_copy(w, plain, lanes) + k.taps * (cn_min(CN_BLOCKED_SPAN, cn_volume(w->out)) + 64) + 16;
 }
 
 /* Pixels whose channels are normalised side by side: what they store is read again after it has reached the cache. */

@@ -32,7 +32,7 @@ CN_INLINE size_t cn_blocked_pixels(size_t pixels, size_t blocks) {
 CN_INLINE size_t cn_blocked_span(const cn_blocked_conv_f32_args *a, size_t n, size_t wide) {
   const cn_window *w = &a->window;
   const size_t all = cn_ceil_div(cn_volume(w->out), wide), groups = cn_max(w->images * (a->blocks / n), 1);
-  const size_t most = cn_max(4, cn_min(480, 65536 / cn_max(w->c, 1)) / wide);
+  const size_t most = cn_max(4, cn_min(CN_BLOCKED_SPAN, 65536 / cn_max(w->c, 1)) / wide);
   const size_t least = cn_ceil_div((size_t)1 << 17, cn_max(wide * n * CN_VF32_LANES * w->c * cn_volume(w->kernel), 1));
   return cn_min(cn_min(cn_max(cn_ceil_div(all, cn_ceil_div(16, groups)), least), most), all) * wide;
 }
@@ -61,12 +61,11 @@ CN_KERNEL void cn_blocked_interleave_row_f32(const float *in, size_t area, size_
   }
 }
 
-/* [c][height][width] -> [height + padding][width + padding][c], rows y0 .. y1 of that */
+/* [c][height][width] -> rows y0 .. y1 of [height + padding][width + padding][c] */
 CN_DRIVER void cn_blocked_interleave_f32(const cn_window *w, const cn_window *padded, const float *in, size_t y0, size_t y1, float *dst) {
   const size_t area = w->in[1] * w->in[2], row = padded->in[2] * w->c, lo = w->pad[2] > 0 ? cn_min(padded->in[2], (size_t)w->pad[2]) : 0;
   const ptrdiff_t end = (ptrdiff_t)w->in[2] + w->pad[2];
   const size_t hi = end < 0 ? lo : cn_max(lo, cn_min(padded->in[2], (size_t)end));
-  dst += y0 * row;
   for (size_t y = y0; y < y1; y++, dst += row) {
     const ptrdiff_t iy = (ptrdiff_t)y - w->pad[1];
     if (iy < 0 || (size_t)iy >= w->in[1]) {
@@ -339,6 +338,25 @@ CN_KERNEL void cn_blocked_slide_group_f32(const cn_blocked_job *j, size_t first,
   }
 }
 
+/* Padded input rows of an image that lie in the copy, and the pixels p1 of the result that they are enough for. */
+typedef struct cn_blocked_copied {
+  size_t image, y0, y1, p1;
+} cn_blocked_copied;
+
+/* Copies what the tasks of `span` pixels from p0 on read, until p1 at most. Rows that are there already move. */
+CN_KERNEL void cn_blocked_copy_band(const cn_window *w, const cn_blocked_walk *k, cn_blocked_copied *c, const float *in, size_t image, size_t p0, size_t p1,
+                                    size_t span, float *copy) {
+  const size_t row = k->w.in[2] * w->c, from = p0 / w->out[2], y0 = from * w->stride[1];
+  const size_t keep = c->image == image && c->p1 && c->y1 > y0 ? c->y1 - y0 : 0;
+  c->p1 = cn_min(p1, p0 + cn_max(1, ((from + cn_blocked_copy_rows(w)) * w->out[2] - p0) / span) * span);
+  if (keep) memmove(copy, copy + (y0 - c->y0) * row, keep * row * sizeof *copy);
+  c->image = image;
+  c->y0 = y0;
+  c->y1 = y0 + cn_blocked_reach(w, (c->p1 - 1) / w->out[2] + 1 - from);
+  if (y0 + keep < c->y1) cn_blocked_interleave_f32(w, &k->w, in, y0 + keep, c->y1, copy + keep * row);
+  else c->y1 = y0 + keep;
+}
+
 /* Tasks t0 .. t1; nb, np: literals. */
 CN_KERNEL void cn_blocked_body_f32(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1, size_t nb, size_t np) {
   const cn_blocked_walk k = cn_blocked_walk_of(&a->window, a->plain, CN_VF32_LANES);
@@ -348,16 +366,19 @@ CN_KERNEL void cn_blocked_body_f32(const cn_blocked_conv_f32_args *a, float *scr
   float *copy = scratch + zeros;
   int32_t *places = (int32_t *)(void *)(copy + cn_blocked_copy(&a->window, a->plain, CN_VF32_LANES));
   const size_t slides = nb == 1 && cn_blocked_slides(a, &k) ? cn_blocked_slide_of(a->window.out[2]) : 0;
+  cn_blocked_copied copied = {0, 0, 0, 0};
   memset(scratch, 0, zeros * sizeof *scratch);
   for (size_t t = t0; t < t1; t++) {
-    const size_t b = t % groups * nb, image = t / groups / across, p0 = t / groups % across * span, first = image * all + a->first + b;
+    const size_t b = t % groups * nb, image = t / groups / across, p0 = t / groups % across * span, p1 = cn_min(pixels, p0 + span);
+    const size_t first = image * all + a->first + b;
     const float *in = a->in + image * image_in;
-    const cn_blocked_job j = {a, &k, a->plain ? copy : in, scratch, places, span, cn_volume(k.w.in) * k.pitch, p0, cn_min(pixels, p0 + span), pixels};
-    if (a->plain && (t == t0 || (p0 == 0 && b == 0))) { /* what these tasks read of the image */
-      const size_t last = cn_min(t1, (image + 1) * across * groups) - 1, p1 = cn_min(pixels, (last / groups % across + 1) * span);
-      const size_t y0 = p0 / a->window.out[2] * a->window.stride[1], y1 = (p1 - 1) / a->window.out[2] * a->window.stride[1];
-      cn_blocked_interleave_f32(&a->window, &k.w, in, y0, y1 + (a->window.kernel[1] - 1) * a->window.dilation[1] + 1, copy);
+    if (a->plain && (t == t0 || copied.image != image || p1 > copied.p1)) {
+      const size_t last = cn_min(t1, (image + 1) * across * groups) - 1, end = cn_min(pixels, (last / groups % across + 1) * span);
+      cn_blocked_copy_band(&a->window, &k, &copied, in, image, p0, end, span, copy);
     }
+    cn_blocked_walk own = k;
+    if (a->plain) own.w.in[1] = copied.y1 - copied.y0, own.w.pad[1] = (ptrdiff_t)copied.y0;
+    const cn_blocked_job j = {a, &own, a->plain ? copy : in, scratch, places, span, cn_volume(k.w.in) * k.pitch, p0, p1, pixels};
     if (!slides && (t == t0 || b == 0)) cn_blocked_job_places(&j, places, np);
     if (slides == CN_BLOCKED_SLIDE) cn_blocked_slide_group_f32(&j, first, a->weights + b * k.depth * CN_VF32_LANES, CN_BLOCKED_SLIDE);
     else if (slides) cn_blocked_slide_group_f32(&j, first, a->weights + b * k.depth * CN_VF32_LANES, CN_BLOCKED_SLIDE_FEW);

@@ -29,14 +29,24 @@ typedef struct cn_blocked_band {
   size_t image, block, y0, y1;
 } cn_blocked_band;
 
+/* Rows that tasks do not part, since a depthwise convolution goes through an image by as many side by side. */
+#define CN_BLOCKED_BAND_ROWS 2
+
 /* Bands of an image: of some 256 places, at most 8, so that setting out on one costs little. By sizes alone. */
-CN_INLINE size_t cn_blocked_bands(const cn_window *w) { return cn_max(cn_min(cn_min(cn_volume(w->out) / 256, w->out[1]), 8), 1); }
+CN_INLINE size_t cn_blocked_bands(const cn_window *w) {
+  return cn_max(cn_min(cn_min(cn_volume(w->out) / 256, cn_ceil_div(w->out[1], CN_BLOCKED_BAND_ROWS)), 8), 1);
+}
+
+/* Where an image's band begins. */
+CN_INLINE size_t cn_blocked_band_row(const cn_window *w, size_t bands, size_t band) {
+  return cn_min(w->out[1], cn_ceil_div(w->out[1], CN_BLOCKED_BAND_ROWS) * band / bands * CN_BLOCKED_BAND_ROWS);
+}
 
 CN_INLINE size_t cn_blocked_window_tasks(const cn_window *w) { return w->images * w->groups * cn_blocked_bands(w); }
 
 CN_INLINE cn_blocked_band cn_blocked_window_task(const cn_window *w, size_t t) {
   const size_t bands = cn_blocked_bands(w), band = t / w->groups % bands;
-  const cn_blocked_band d = {t / w->groups / bands, t % w->groups, w->out[1] * band / bands, w->out[1] * (band + 1) / bands};
+  const cn_blocked_band d = {t / w->groups / bands, t % w->groups, cn_blocked_band_row(w, bands, band), cn_blocked_band_row(w, bands, band + 1)};
   return d;
 }
 
@@ -79,24 +89,6 @@ CN_KERNEL cn_vf32 cn_blocked_window_f32(const cn_window *w, const float *in, ptr
   return acc;
 }
 
-/* acc[n] op= the windows of n neighbouring outputs, all columns inside; k, stride, n, op: literals. p: the first window's row
- * y.lo at its first column. */
-CN_KERNEL void cn_blocked_inner_f32(const float *p, size_t pitch, cn_blocked_taps y, const float *weights, int op, size_t k,
-                                    size_t stride, size_t n, cn_vf32 *acc) {
-  for (size_t ky = y.lo; ky < y.hi; ky++, p += pitch) {
-    cn_vf32 t[5];
-    CN_UNROLL(5)
-    for (size_t i = 0; i < k; i++) t[i] = op == CN_WINDOW_DOT ? cn_vf32_load(weights + (ky * k + i) * CN_VF32_LANES) : cn_vf32_zero();
-    CN_UNROLL(20)
-    for (size_t j = 0; j < (n - 1) * stride + k; j++) {
-      const cn_vf32 v = cn_vf32_load(p + j * CN_VF32_LANES);
-      CN_UNROLL(8)
-      for (size_t i = 0; i < n; i++)
-        if (j >= i * stride && j < i * stride + k) acc[i] = cn_window_step_f32(op, t[j - i * stride], v, acc[i]);
-    }
-  }
-}
-
 /* What follows a depthwise sum. */
 CN_KERNEL void cn_blocked_depthwise_store_f32(const cn_epilogue_f32 *ep, cn_vf32 v, float *out, size_t at) {
   if (ep->flags & CN_EP_RESIDUAL) v = cn_vf32_add(v, cn_vf32_load(ep->residual + at));
@@ -127,16 +119,56 @@ typedef struct cn_blocked_depthwise_row {
   cn_vf32 bias;
 } cn_blocked_depthwise_row;
 
-/* n outputs from x on (a literal), all columns inside. */
-CN_KERNEL void cn_blocked_depthwise_inner_f32(const cn_blocked_depthwise_row *r, const float *p, cn_blocked_taps ty, size_t k, size_t stride,
-                                              size_t n, size_t at) {
-  const size_t lanes = CN_VF32_LANES;
-  cn_vf32 acc[8];
-  CN_UNROLL(8)
-  for (size_t i = 0; i < n; i++) acc[i] = r->bias;
-  cn_blocked_inner_f32(p, r->args->window.in[2] * lanes, ty, r->weights, CN_WINDOW_DOT, k, stride, n, acc);
-  CN_UNROLL(8)
-  for (size_t i = 0; i < n; i++) cn_blocked_depthwise_store_f32(&r->args->ep, acc[i], r->args->out, at + i * lanes);
+/* Adds the column at q, the j-th of those that an output is the first to see, to all outputs that see it: sums[a][rows], a places before that
+ * output. The window's rows lo .. hi, pitch apart; taps: of a window of three; k, stride, rows, j: literals. */
+CN_KERNEL void cn_blocked_depthwise_column_f32(const float *q, const float *weights, const cn_vf32 *taps, size_t pitch, cn_blocked_taps y, size_t k,
+                                               size_t stride, size_t rows, size_t j, cn_vf32 *sums) {
+  CN_UNROLL(7)
+  for (size_t i = 0; i < (rows - 1) * stride + k; i++) {
+    if (i < y.lo || i >= y.hi) continue;
+    const cn_vf32 v = cn_vf32_load(q + i * pitch);
+    CN_UNROLL(10)
+    for (size_t s = 0; s < (k + stride - 1) / stride * rows; s++) {
+      const size_t top = s % rows * stride, kx = s / rows * stride + j, tap = (i - top) * k + kx;
+      if (kx < k && i >= top && i - top < k) sums[s] = cn_vf32_fma(k == 3 ? taps[tap] : cn_vf32_load(weights + tap * CN_VF32_LANES), v, sums[s]);
+    }
+  }
+}
+
+/* Output rows from y on, the first result at `at`: what is loaded serves all outputs that see it. k, stride, rows: literals. */
+CN_KERNEL void cn_blocked_depthwise_rows_f32(const cn_blocked_depthwise_row *r, size_t y, size_t at, size_t k, size_t stride, size_t rows) {
+  const cn_window *w = &r->args->window;
+  const size_t lanes = CN_VF32_LANES, pitch = w->in[2] * lanes, flight = (k + stride - 1) / stride, width = w->out[2];
+  const ptrdiff_t row = (ptrdiff_t)(y * stride) - w->pad[1], end = (ptrdiff_t)w->in[1] - row, column = -w->pad[2];
+  const cn_blocked_taps ty = {row < 0 ? (size_t)-row : 0, cn_min((rows - 1) * stride + k, end < 0 ? 0 : (size_t)end)};
+  const float *first = r->in + (row * (ptrdiff_t)w->in[2] + column) * (ptrdiff_t)lanes;
+  cn_vf32 taps[9], sums[10];
+  CN_UNROLL(9)
+  for (size_t i = 0; i < 9; i++) taps[i] = cn_vf32_load(r->weights + i * lanes);
+  CN_UNROLL(10)
+  for (size_t i = 0; i < flight * rows; i++) sums[i] = r->bias;
+  for (size_t x = 0; x < width + flight - 1; x++) {
+    CN_UNROLL(2)
+    for (size_t j = 0; j < stride; j++) {
+      const ptrdiff_t c = column + (ptrdiff_t)(x * stride + j);
+      if (c >= 0 && (size_t)c < w->in[2])
+        cn_blocked_depthwise_column_f32(first + (x * stride + j) * lanes, r->weights, taps, pitch, ty, k, stride, rows, j, sums);
+    }
+    CN_UNROLL(2)
+    for (size_t i = 0; i < rows; i++)
+      if (x + 1 >= flight)
+        cn_blocked_depthwise_store_f32(&r->args->ep, sums[(flight - 1) * rows + i], r->args->out, at + (i * width + x + 1 - flight) * lanes);
+    CN_UNROLL(10)
+    for (size_t i = flight * rows; i-- > 0;) sums[i] = i < rows ? r->bias : sums[i - rows]; /* one loop: clang would make a copy in memory of two */
+  }
+}
+
+/* Output rows y0 .. y1, the first result at `at`; k, stride: literals. */
+CN_KERNEL void cn_blocked_depthwise_band_f32(const cn_blocked_depthwise_row *r, size_t y0, size_t y1, size_t at, size_t k, size_t stride) {
+  const size_t both = 2 * r->args->window.out[2] * CN_VF32_LANES;
+  size_t y = y0;
+  for (; y + 2 <= y1; y += 2, at += both) cn_blocked_depthwise_rows_f32(r, y, at, k, stride, 2);
+  if (y < y1) cn_blocked_depthwise_rows_f32(r, y, at, k, stride, 1);
 }
 
 /* The same of any window: n loads for each weight. p: the first window's row ty.lo at its first column. */
@@ -159,29 +191,17 @@ CN_KERNEL void cn_blocked_depthwise_any_f32(const cn_blocked_depthwise_row *r, c
   for (size_t i = 0; i < n; i++) cn_blocked_depthwise_store_f32(&r->args->ep, acc[i], r->args->out, at + i * lanes);
 }
 
-/* Output row y, its first result at `at`; k, stride: literals, k 0 for any window. */
-CN_KERNEL void cn_blocked_depthwise_row_f32(const cn_blocked_depthwise_row *r, size_t y, size_t k, size_t stride, size_t at) {
+/* Output row y of any window, its first result at `at`. */
+CN_KERNEL void cn_blocked_depthwise_row_f32(const cn_blocked_depthwise_row *r, size_t y, size_t at) {
   const cn_window *w = &r->args->window;
   const size_t lanes = CN_VF32_LANES, width = w->out[2];
   const ptrdiff_t row = (ptrdiff_t)(y * w->stride[1]) - w->pad[1];
   const cn_blocked_taps ty = cn_blocked_taps_at(w, 1, y);
   const float *first = r->in + ((row + (ptrdiff_t)(ty.lo * w->dilation[1])) * (ptrdiff_t)w->in[2] - w->pad[2]) * (ptrdiff_t)lanes;
   for (size_t x = 0; x < width;) {
-    const float *p = first + x * (k ? stride : w->stride[2]) * lanes;
+    const float *p = first + x * w->stride[2] * lanes;
     size_t n = 1;
-    if (k && x >= r->inner.lo && x + 8 <= r->inner.hi) {
-      n = 8;
-      cn_blocked_depthwise_inner_f32(r, p, ty, k, stride, 8, at);
-    } else if (k && x >= r->inner.lo && x + 4 <= r->inner.hi) {
-      n = 4;
-      cn_blocked_depthwise_inner_f32(r, p, ty, k, stride, 4, at);
-    } else if (k && x >= r->inner.lo && x + 3 <= r->inner.hi) {
-      n = 3;
-      cn_blocked_depthwise_inner_f32(r, p, ty, k, stride, 3, at);
-    } else if (k) {
-      const cn_vf32 v = cn_blocked_border_f32(p, w->in[2] * lanes, ty, cn_blocked_taps_at(w, 2, x), r->weights, CN_WINDOW_DOT, k, r->bias);
-      cn_blocked_depthwise_store_f32(&r->args->ep, v, r->args->out, at);
-    } else if (x >= r->inner.lo && x + 8 <= r->inner.hi) {
+    if (x >= r->inner.lo && x + 8 <= r->inner.hi) {
       n = 8;
       cn_blocked_depthwise_any_f32(r, p, ty, 8, at);
     } else if (x >= r->inner.lo && x + 2 <= r->inner.hi) {
@@ -210,7 +230,8 @@ CN_KERNEL void cn_blocked_depthwise_body_f32(const cn_blocked_depthwise_f32_args
     r.in = a->in + t * cn_volume(w->in) * lanes;
     r.weights = a->weights + block * cn_volume(w->kernel) * lanes;
     r.bias = a->ep.flags & CN_EP_ROW_BIAS ? cn_vf32_load(a->ep.bias + block * lanes) : cn_vf32_zero();
-    for (size_t y = d.y0; y < d.y1; y++) cn_blocked_depthwise_row_f32(&r, y, k, stride, t * columns + y * w->out[2] * lanes);
+    if (k) cn_blocked_depthwise_band_f32(&r, d.y0, d.y1, at, k, stride);
+    for (size_t y = d.y0; !k && y < d.y1; y++) cn_blocked_depthwise_row_f32(&r, y, t * columns + y * w->out[2] * lanes);
     if (a->ep.tile)
       a->ep.tile(a->ep.ctx, a->out + at, columns, d.image, block, 1, d.y0 * w->out[2] * lanes, (d.y1 - d.y0) * w->out[2] * lanes);
   }
