@@ -395,3 +395,30 @@ f (float[n] x, int64 times) => (seq(float[]) s, float[m] all, int64 k) {
   all = ConcatFromSequence <axis = 0> (with)
   k = SequenceLength (s)
 }""", *[{"x": f32([1,2]), "times": s64(t)} for t in (0, 1, 4)])
+
+
+def by_functions(x):
+    """inner at 2 and at 0.5, as NumPy has it."""
+    two, half = (np.where(x > 0, x, np.float32(a) * np.expm1(x)).astype(np.float32) for a in (2, 0.5))
+    return [(two - two.max()).sum(1), half - half.max()]
+
+
+graph("functions_of_three_opsets_with_defaults", """
+f (float[2, 3] x) => (float[k] y, float[2, 3] w) {
+  y = l.outer (x)
+  w = l.inner <alpha = 0.5> (x)
+}
+<domain: "l", opset_import: ["" : 11, "l" : 1]>
+outer <axis: int = 1, alpha: float = 2.0> (x) => (y) {
+  a = l.inner <alpha: float = @alpha> (x)
+  y = ReduceSum <axes: ints = [1], keepdims = 0> (a)
+  q = Softmax <axis: int = @axis> (a)
+}
+<domain: "l", opset_import: ["" : 18]>
+inner <alpha: float = 0.1> (x) => (y) {
+  e = Elu <alpha: float = @alpha> (x)
+  k = Constant <value_ints = [1, 0]> ()
+  t = Transpose (e)
+  r = ReduceMax <keepdims = 1> (t, k)
+  y = Sub (e, r)
+}""", {"x": random(2, 2, 3)}, domains={"l": 1}, ir=9, expect=by_functions)

@@ -151,3 +151,46 @@ f (float[3] x, bool c) => (float[3] y) {
     }
   >
 }""", {"x": f32(1, 2, 3), "c": flag(True)})
+
+graph("rank_chosen_in_a_loop", """
+f (float[24] x, int64[n] shape, int64 times) => (float y, float[m] e) {
+  z = Constant <value = float {0.0}> ()
+  y, e = Loop (times, , z) <body = b (int64 i, bool go, float s) => (bool go2, float t, float u) {
+    go2 = Identity (go)
+    r = Reshape (x, shape)
+    p = ReduceMax <axes = [0], keepdims = 0> (r)
+    u = ReduceSum <keepdims = 0> (p)
+    t = Add (s, u)
+  }>
+}""", *[{"x": random(1, 24), "shape": ints(*s), "times": s64(t)} for s, t in (((24,), 2), ((2, 12), 3), ((2, 3, 4), 1))])
+
+graph("rank_chosen_in_a_function_in_a_branch", """
+f (float[24] x, int64[n] shape, bool c) => (float[k] y) {
+  y = If (c) <then_branch = t () => (float[k] r) { r = l.g (x, shape) }, else_branch = e () => (float[k] r) { r = Neg (x) }>
+}
+<domain: "l", opset_import: ["" : 17]>
+g (x, shape) => (y) {
+  r = Reshape (x, shape)
+  m = Constant <value_ints = [-1]> ()
+  q = Transpose (r)
+  y = Reshape (q, m)
+}""", *[{"x": random(1, 24), "shape": ints(*s), "c": flag(c)} for s, c in (((24,), True), ((2, 12), True), ((2, 3, 4), True), ((2, 12), False))], domains={"l": 1}, ir=9)
+
+graph("rank_chosen_in_a_scan", """
+f (float[3, 12] x, int64[n] shape) => (float[3] y) {
+  y = Scan <num_scan_inputs = 1, body = b (float[12] v) => (float w) { r = Reshape (v, shape) q = ReduceMax <axes=[0], keepdims=0> (r) w = ReduceSum <keepdims = 0> (q) }> (x)
+}""", *[{"x": random(1, 3, 12), "shape": ints(*s)} for s in ((12,), (3, 4), (2, 2, 3))])
+
+graph("item_of_several_ranks_in_a_loop", """
+f (float[2] a, float[2, 2] b, int64 times) => (float s) {
+  q = SequenceConstruct (a, b)
+  z = Constant <value = float {0.0}> ()
+  two = Constant <value = int64 {2}> ()
+  s = Loop (times, , z) <body = bd (int64 i, bool go, float acc) => (bool go2, float nx) {
+    go2 = Identity (go)
+    at = Mod (i, two)
+    v = SequenceAt (q, at)
+    m = ReduceSum <keepdims = 0> (v)
+    nx = Add (acc, m)
+  }>
+}""", *[{"a": f32(1,2), "b": f32([[3,4],[5,6]]), "times": s64(t)} for t in (0,1,3)])
