@@ -114,6 +114,7 @@ VARIANTS = {  # of the suite's cases: how many of them in the quick form (every 
     "first_constant": (20, ""),
     "rest_constant": (20, ""),
 }
+TYPES = "{python} tests/conformance/run.py --castnet {plain} --expected tests/types/expected_failures.txt --target c99 --cflags=-O0"
 LIMITS = "{python} tests/control/limits.py --castnet {plain}"
 CONTROL = "{python} tests/conformance/run.py --cases {control} --expected tests/control/expected_failures.txt"
 MUTANTS = "{python} tests/conformance/run.py --castnet {plain} --expected tests/control/expected_failures.txt"
@@ -169,6 +170,9 @@ STAGES = [
     Stage("versions", "every version of every operator, where the suite has no case",
           ["{python} tests/conformance/run.py --castnet {plain} --cases {versions} --expected tests/versions/expected_failures.txt",
            "{python} tests/versions/coverage.py --versions {versions}"]),
+    Stage("types", "every type that the schemas allow an operator, at its newest version; in the full form at all versions where that differs",
+          [f"{TYPES} --cases {{types}}/batched --every 3", "{python} tests/types/coverage.py --types {types} --newest"],
+          [f"{TYPES} --cases {{types_all}}/batched", f"{TYPES} --cases {{types_all}}/batched --every 6 --check=--no-fuse", "{python} tests/types/coverage.py --types {types_all}"]),
     Stage("random", "random graphs against ONNX Runtime: fused and not, memory reused and not",
           [random_graphs("random"), random_graphs("random", "--every 5 --check=--no-fuse"), random_graphs("random", "--every 5 --offset 1 --check=--no-reuse")],
           [random_graphs("random_many", f"--cc {cc} {how}".strip()) for cc, how in (("gcc", ""), ("gcc", "--check=--no-fuse"), ("clang", "--check=--no-reuse"),
@@ -274,6 +278,9 @@ class Workshop:
             return self.data(name, "tests/conformance/make_variants.py", "--form", name, "--cases", self.value("cases"))
         if name == "versions":
             return self.data("versions", "tests/versions/make_version_cases.py", "--cases", self.value("cases"))
+        if name in ("types", "types_all"):
+            return self.data(name, "tests/types/make_type_cases.py", "--cases", self.value("cases"), "--versions", self.value("versions"),
+                             *(["--newest"] if name == "types" else []))
         if name == "estimators":
             return self.estimators()
         if name in TREE_COUNTS:
