@@ -3,7 +3,7 @@
 #include "ir/act.h"
 
 static Str print_act(EmitCtx *c, const Step *s, RecurrentAct act) {
-  Expr e = act_expr(c->arena, act);
+  Expr e = act_expr(c->arena, act, DT_f32);
   StrBuf b = sb_new(c->arena);
   Str value[1] = {STR("v")};
   ExprPrinter p = expr_printer(c, &e, 0, NULL, NULL, NULL, value, "t", true);

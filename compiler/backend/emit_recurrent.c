@@ -18,7 +18,7 @@ static void print_act_loop(EmitCtx *c, StrBuf *b, const Expr *e, bool wide) {
 }
 
 static Str emit_act(EmitCtx *c, const Step *s, RecurrentAct act) {
-  Expr e = act_expr(c->arena, act);
+  Expr e = act_expr(c->arena, act, DT_f32);
   StrBuf b = sb_new(c->arena);
   sb_puts(&b, "(const void *arg, float *v, size_t n) {\n  size_t i0 = 0;\n  (void)arg;\n");
   print_act_loop(c, &b, &e, true);

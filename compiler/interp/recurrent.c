@@ -21,7 +21,7 @@ static void run_act(const void *arg, float *v, size_t n) {
 static const StripEval *new_act(Interp *in, RecurrentAct act) {
   Expr *e = NEW(in->a, Expr);
   StripEval *s = NEW(in->a, StripEval);
-  *e = act_expr(in->a, act);
+  *e = act_expr(in->a, act, DT_f32);
   (void)strip_new(in, e, 1, NULL, 0, 1, s);
   return s;
 }

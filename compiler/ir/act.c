@@ -1,13 +1,13 @@
 #include "ir/act.h"
 
-static uint32_t konst(Arena *a, Expr *e, float v) { return expr_const_f(a, e, DT_f32, (double)v); }
 static uint32_t fn1(Arena *a, Expr *e, ScalarFn f, uint32_t x) { return expr_fn1(a, e, f, x); }
 static uint32_t fn2(Arena *a, Expr *e, ScalarFn f, uint32_t x, uint32_t y) { return expr_fn2(a, e, f, x, y); }
 
-Expr act_expr(Arena *a, RecurrentAct act) {
+Expr act_expr(Arena *a, RecurrentAct act, DType t) {
   Expr e = {0};
-  uint32_t x = expr_input(a, &e, 0, DT_f32), y = x;
-  uint32_t alpha = konst(a, &e, act.alpha), beta = konst(a, &e, act.beta), zero = konst(a, &e, 0.0f), one = konst(a, &e, 1.0f);
+  uint32_t x = expr_input(a, &e, 0, t), y = x;
+  uint32_t alpha = expr_const_f(a, &e, t, (double)act.alpha), beta = expr_const_f(a, &e, t, (double)act.beta);
+  uint32_t zero = expr_const_f(a, &e, t, 0), one = expr_const_f(a, &e, t, 1);
   switch (act.kind) {
     case ACT_SIGMOID: y = fn1(a, &e, SC_sigmoid, x); break;
     case ACT_TANH: y = fn1(a, &e, SC_tanh, x); break;

@@ -4,7 +4,7 @@
 
 #include "ir/ir.h"
 
-/* An activation of ONNX's recurrent operators as an expression over operand 0, an f32. */
-Expr act_expr(Arena *a, RecurrentAct act);
+/* An activation of ONNX's recurrent operators as an expression over operand 0, in type t. */
+Expr act_expr(Arena *a, RecurrentAct act, DType t);
 
 #endif

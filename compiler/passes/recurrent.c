@@ -1,8 +1,9 @@
 /* Recurrent layers: what the input contributes to the gates becomes one product over all steps; layout 1 becomes transposes.
- * The node that stays is `prepared`: its first operand holds the gates' input part with the biases. */
+ * The node that stays is `prepared`: its first operand holds the gates' input part with the biases. Of f64 it is a loop (recurrent_loop.c). */
 #include "passes/passes.h"
+#include "passes/recurrent.h"
 
-enum { X, W, R, B, LENS, H0, C0, P, N_IN };
+enum { X = RECURRENT_X, W, R, B, LENS, H0, C0, P, N_IN };
 
 static const int64_t n_gates[] = {[CELL_RNN] = 1, [CELL_GRU] = 3, [CELL_LSTM] = 4};
 
@@ -25,18 +26,31 @@ static Value *gate_bias(Builder *b, Value *bias, const RecurrentAttr *a, Value *
   return build_concat(b, both, 2, 1);
 }
 
+/* What stays, over the prepared operands: results in ONNX's layout 0. */
+static bool layer(Builder *b, const RecurrentAttr *a, Value *const *in, const Node *n, Value **ret) {
+  const DType t = in[X]->type.dtype;
+  if (t != DT_f32) return recurrent_loop(b, a, in, ret);
+  const Type *y = &n->out[0]->type;
+  const bool first = ((const RecurrentAttr *)n->attr)->batch_first;
+  const Dim *const dims[4] = {y->dims[first ? 1 : 0], y->dims[first ? 2 : 1], y->dims[first ? 0 : 2], y->dims[3]};
+  const Type state = type_tensor(b->ir, t, 3, dims + 1), out[3] = {type_tensor(b->ir, t, 4, dims), state, state};
+  const Node *made = graph_add_node(b->graph, OP_RECURRENT, in, N_IN, out, n->n_out, a, b->place);
+  for (uint32_t k = 0; k < n->n_out; k++) ret[k] = made->out[k];
+  return true;
+}
+
 static bool prepare(Builder *b, const Node *n, Value **ret, void *user) {
   static const uint32_t swap3[] = {1, 0, 2}, y_back[] = {2, 0, 1, 3};
   (void)user;
   if (n->op != OP_RECURRENT || ((const RecurrentAttr *)n->attr)->prepared) return false;
   const RecurrentAttr *a = n->attr;
-  DType t = n->in[X]->type.dtype;
+  const DType t = n->in[X]->type.dtype, wide = t == DT_f64 ? DT_f64 : DT_f32;
   Value *in[N_IN];
-  for (int k = 0; k < N_IN; k++) in[k] = n->in[k] && k != LENS ? build_cast(b, n->in[k], DT_f32, true) : n->in[k];
+  for (int k = 0; k < N_IN; k++) in[k] = n->in[k] && k != LENS ? build_cast(b, n->in[k], wide, true) : n->in[k];
   if (a->batch_first) in[X] = transposed(b, in[X], swap3), in[H0] = transposed(b, in[H0], swap3), in[C0] = transposed(b, in[C0], swap3);
   /* x[t,b,i] * w[d,n,i] -> [t,b,d,n] */
   const uint8_t lx[] = {0, 1, 4}, lw[] = {2, 3, 4}, lo[] = {0, 1, 2, 3};
-  Value *apart, *bias = gate_bias(b, in[B], a, &apart), *gates = build_contract(b, in[X], lx, in[W], lw, lo, 4, DT_f32, NULL, NULL);
+  Value *apart, *bias = gate_bias(b, in[B], a, &apart), *gates = build_contract(b, in[X], lx, in[W], lw, lo, 4, wide, NULL, NULL);
   if (bias) gates = build_fn2(b, SC_add, gates, bias);
   if (!gates) return false;
   RecurrentAttr *attr = NEW(b->ir->arena, RecurrentAttr);
@@ -44,17 +58,10 @@ static bool prepare(Builder *b, const Node *n, Value **ret, void *user) {
   attr->prepared = true;
   attr->batch_first = false;
   Value *const operands[N_IN] = {gates, NULL, in[R], apart, in[LENS], in[H0], in[C0], in[P]};
-  Type out[3];
-  const Type *y = &n->out[0]->type;
-  uint32_t first = a->batch_first;
-  const Dim *const ydims[4] = {y->dims[first ? 1 : 0], y->dims[first ? 2 : 1], y->dims[first ? 0 : 2], y->dims[3]};
-  out[0] = type_tensor(b->ir, DT_f32, 4, ydims);
-  out[1] = out[2] = type_tensor(b->ir, DT_f32, 3, ydims + 1);
-  Node *made = graph_add_node(b->graph, OP_RECURRENT, operands, N_IN, out, n->n_out, attr, b->place);
+  if (!layer(b, attr, operands, n, ret)) return false;
   for (uint32_t k = 0; k < n->n_out; k++) {
-    Value *v = made->out[k];
-    if (first) v = build_transpose(b, v, k == 0 ? y_back : swap3);
-    ret[k] = build_cast(b, v, t, true);
+    if (a->batch_first) ret[k] = build_transpose(b, ret[k], k == 0 ? y_back : swap3);
+    ret[k] = build_cast(b, ret[k], t, true);
   }
   return true;
 }

@@ -1,7 +1,9 @@
 /* The scalar functions give the same bits with every compiler, optimisation, instruction set and byte order: a hash of results on
- * a fixed sequence of arguments for each row and type, compared with bits.def. `bits --print` writes that file. */
+ * a fixed sequence of arguments for each row and type, compared with bits.def. `bits --print` writes that file; `bits --needs FEATURE...`
+ * skips (77) on a CPU without these. */
 #include <stdio.h>
 
+#include "cpu.h"
 #include "interp/scalar_table.h"
 
 enum { N = 4096 };
@@ -87,6 +89,8 @@ int main(int argc, char **argv) {
     print_all();
     return 0;
   }
+  for (int i = 2; i < argc && !strcmp(argv[1], "--needs"); i++)
+    if (!cpu_has(argv[i], strlen(argv[i]))) return 77;
   for (int f = 0; f < SC_COUNT; f++)
     for (int t = 0; t < DT_COUNT; t++) rows += has_row(f, t);
   const size_t n = sizeof expected / sizeof *expected;

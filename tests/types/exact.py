@@ -35,6 +35,11 @@ def gelu(node, inputs):
     return [x / 2 * (1 + ERF(x / math.sqrt(2)))]
 
 
+def mish(node, inputs):
+    x = double(inputs[0])
+    return [x * np.tanh(np.log1p(np.exp(np.minimum(x, 40))))]  # of larger ones tanh is 1
+
+
 def hard_swish(node, inputs):
     x = double(inputs[0])
     return [x * np.clip(x / 6 + 0.5, 0, 1)]
@@ -54,9 +59,30 @@ def dft(node, inputs):
     return [np.stack([y.real, y.imag], -1)]
 
 
+def upsample_scales(node, inputs):
+    if len(inputs) > 1:
+        return [float(v) for v in inputs[1].reshape(-1)]
+    given = {a.name: a for a in node.attribute}
+    if "scales" in given:
+        return list(given["scales"].floats)
+    return [1.0, 1.0, given["height_scale"].f, given["width_scale"].f]
+
+
+def upsample(node, inputs):
+    """Axis by axis, place i of the result at i / scale: of nearest that place rounded down, of linear between it and the next, up to the last one."""
+    x, linear = inputs[0], attribute(node, "mode", "nearest") != "nearest"
+    y = double(x) if linear else x
+    for axis, scale in enumerate(upsample_scales(node, inputs)):
+        places = np.arange(int(math.floor(x.shape[axis] * scale))) / scale
+        low = np.minimum(np.floor(places).astype(np.int64), x.shape[axis] - 1)
+        high, far = np.minimum(low + 1, x.shape[axis] - 1), (places - low).reshape([-1] + [1] * (x.ndim - 1 - axis))
+        y = np.take(y, low, axis) * (1 - far) + np.take(y, high, axis) * far if linear else np.take(y, low, axis)
+    return [np.round(y, 9) if linear and x.dtype.kind in "iu" else y]  # what is whole but for the rounding of thirds is whole
+
+
 # By operator: the function, in double. Results are rounded once, to integers towards zero.
 FORMULAS = {"BlackmanWindow": window(0.42, 0.5, 0.08), "HannWindow": window(0.5, 0.5, 0), "HammingWindow": window(25 / 46, 21 / 46, 0), "Gelu": gelu,
-            "HardSwish": hard_swish, "Erf": lambda node, inputs: [ERF(double(inputs[0]))]}
+            "HardSwish": hard_swish, "Upsample": upsample, "Mish": mish, "Erf": lambda node, inputs: [ERF(double(inputs[0]))]}
 
 
 def outputs(node, opset, inputs, kinds):
@@ -73,6 +99,8 @@ def outputs(node, opset, inputs, kinds):
 
 
 def narrowed(value, kind):
+    if value.dtype == recast.dtype_of(kind):
+        return value
     if kind in recast.INTS:
         return np.trunc(value).astype(np.int64).astype(recast.dtype_of(kind))
     if kind in recast.SUB_BYTE:

@@ -4,8 +4,8 @@
   make_type_cases.py -o DIR --cases OFFICIAL --versions VERSIONS [--newest]
 
 DIR/single/index.json lists cases of one node each, DIR/batched the same nodes side by side in one model an operator and version, which is quicker
-to run; both in the suite's layout, for tests/conformance/run.py. DIR/pairs.json says by which case each pair of pairs.py is shown. What is listed in
-expected_failures.txt stays alone among the batches, too.
+to run; DIR/recurrent recurrent layers of any attributes; all in the suite's layout, for tests/conformance/run.py. DIR/pairs.json says by which case each
+pair of pairs.py is shown. What is listed in expected_failures.txt stays alone among the batches, too.
 """
 import argparse
 import json
@@ -21,6 +21,7 @@ from onnx import compose, helper
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "versions"), str(HERE.parent / "conformance"), str(HERE.parent / "lib")]
 import by_template  # noqa: E402
+import derive  # noqa: E402
 import harness  # noqa: E402
 import judge  # noqa: E402
 import make_cases as suite  # noqa: E402
@@ -29,9 +30,11 @@ import material  # noqa: E402
 import operands  # noqa: E402
 import pairs  # noqa: E402
 import recast  # noqa: E402
+import recurrent  # noqa: E402
 
 BATCH = 40  # nodes in one model
 FEW = 8  # with sequences, each of a size of its own at run time: a workspace's offset is a sum of at most 128 terms
+LARGE = {"Pad": 4}  # whose code is large: pads known at run time alone make 81 parts of a result of four axes
 TRIES = 6  # materials asked before a pair is given up
 
 
@@ -60,6 +63,13 @@ def lacks(source, schema, variable):
     return variable not in source.kinds(schema) or schema.name == "LinearAttention" and source.inputs[3:4] in ([], [None])
 
 
+def refuse_newer(schema, node, inputs):
+    """Raises Refused where a later version is the first to allow such operands."""
+    since, is_newer = derive.NOT_YET.get(schema.name, (0, None))
+    if schema.since_version < since and is_newer(inputs, {a.name: helper.get_attribute_value(a) for a in node.attribute}):
+        raise Refused("not allowed by that version")
+
+
 def from_material(source, schema, variable, kind):
     """A Case of a pair from a material. Raises Refused."""
     original = source
@@ -69,8 +79,10 @@ def from_material(source, schema, variable, kind):
             raise Refused("no material has this operand")
     same = source is original and source.kinds(schema).get(variable) == kind
     if same and (kind != "double" or source.name.endswith("_double")):
+        refuse_newer(schema, source.node, source.inputs)
         return by_template.Case(source.node, source.opset, source.inputs, source.outputs, f"case {source.name}", source.rtol, source.atol, source.random)
     node, inputs, kinds = retyped(source, schema, variable, kind)
+    refuse_newer(schema, node, inputs)
     outputs = [kinds.get(pairs.formal(schema.outputs, k).type_str, element_of(schema, k)) for k in range(len(node.output))]
     if schema.name in ("Cast", "CastLike"):
         inputs[0] = operands.castable(inputs[0], outputs[0])
@@ -125,7 +137,7 @@ class Writer:
             else:
                 batches.setdefault((case.opset, model.ir_version, is_tensors(model.graph)), []).append((model, *values, case))
         for k, (key, batch) in enumerate(sorted(batches.items())):
-            most = BATCH if key[2] else FEW
+            most = LARGE.get(schema.name, BATCH if key[2] else FEW)
             for part in range(0, len(batch), most):
                 self.add_batch(schema, f"{k}_{part}", batch[part:part + most])
 
@@ -207,6 +219,7 @@ def main():
     for form, index in (("single", writer.single), ("batched", writer.batched)):
         (options.output / form).mkdir(exist_ok=True)
         (options.output / form / "index.json").write_text(json.dumps(index, indent=0) + "\n")
+    recurrent.write(options.output / "recurrent")
     for line in why:
         print(f"  without a case: {line[:300]}")
     print(f"{len(writer.single)} cases of {len(rows)} pairs in {options.output}, {len(writer.batched)} models when batched")
