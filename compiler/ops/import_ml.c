@@ -56,11 +56,11 @@ bool import_imputer(OpContext *c) {
   return op_give(c, 0, op_keep_shape(c, build_fn3(b, SC_select, hit, imputed, x), x));
 }
 
-/* Rows divided by their largest element, the sum of magnitudes, or the length; those of norm 0 stay. */
+/* Rows divided by their largest element, the sum of magnitudes, or the length; those of norm 0 stay. Of doubles in double: their sums may be no floats. */
 bool import_normalizer(OpContext *c) {
   Builder *b = &c->b;
   const Str norm = op_str(c, "norm", "MAX");
-  Value *x = build_cast(b, c->in[0], DT_f32, true), *by = NULL;
+  Value *x = build_cast(b, c->in[0], feature_type(c), true), *by = NULL;
   const uint32_t rank = op_rank(c, 0);
   if (rank < 1 || rank > 2) return op_fail(c, DIAG_E0402, "shape %s, a matrix is asked", op_shape(c, 0));
   const uint32_t axes = 1u << (rank - 1);
@@ -70,7 +70,7 @@ bool import_normalizer(OpContext *c) {
   else return op_fail(c, DIAG_E0304, "attribute 'norm' is none of MAX, L1, L2");
   Value *zero = build_fn2(b, SC_eq, by, op_scalar_like(c, by, 0));
   by = build_fn3(b, SC_select, zero, op_scalar_like(c, by, 1), by);
-  return op_give(c, 0, build_fn2(b, SC_div, x, by));
+  return op_give(c, 0, build_cast(b, build_fn2(b, SC_div, x, by), DT_f32, true));
 }
 
 /* ---- linear models ---- */
