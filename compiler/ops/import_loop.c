@@ -1,6 +1,6 @@
 /* Loops: Loop, Scan and SequenceMap are one LOOP; its body reads what it scans at the place that the iteration's number tells. A size of a state that an
- * iteration may change is a symbol of the body: which ones do is found by importing the body until its results are as its inputs. Where a state
- * changes its rank, iterations are made ahead of the loop until it no longer does. */
+ * iteration may change is a symbol of the body: which ones do is found by importing the body until its results are as its inputs. (Ranks that
+ * change: import_peel.c.) */
 #include "ops/import_loop.h"
 
 /* ---- bodies ---------------------------------------------------------------------------------------------------------------- */
@@ -23,8 +23,7 @@ Value *loop_place(Builder *b, Value *x, uint32_t axis, const Dim *place) {
   return build_view(b, x, rank - 1, dims, index);
 }
 
-/* Of the rank that the body declares: exporters write both [] and [1]. */
-static Value *as_declared(Builder *b, Value *scalar, const OnnxType *t) {
+Value *loop_as_declared(Builder *b, Value *scalar, const OnnxType *t) {
   const bool vector = t && t->kind == ONNX_TYPE_TENSOR && t->has_shape && t->n_dims == 1;
   return vector ? build_reshape(b, scalar, 1, (const Dim *[]){b->ir->dims->one}) : scalar;
 }
@@ -32,9 +31,10 @@ static Value *as_declared(Builder *b, Value *scalar, const OnnxType *t) {
 static Value *body_input(OpContext *c, Builder *b, size_t i, void *user) {
   const Loop *l = user;
   (void)c;
-  if (l->counted && i == 0) return as_declared(b, build_dim_scalar(b, dim_addc(b->ir->dims, l->iteration, l->n_peeled)), l->body->inputs[0].type);
-  if (l->counted && i == 1) return as_declared(b, build_scalar_i(b, DT_b1, 1), l->body->inputs[1].type); /* it runs, so it is true */
+  if (l->counted && i == 0) return loop_as_declared(b, build_dim_scalar(b, dim_addc(b->ir->dims, l->iteration, l->n_peeled)), l->body->inputs[0].type);
+  if (l->counted && i == 1) return loop_as_declared(b, build_scalar_i(b, DT_b1, 1), l->body->inputs[1].type); /* it runs, so it is true */
   i -= l->counted ? 2 : 0;
+  if (i < l->n_states && l->kept[i]) return l->init[i];
   if (i < l->n_states) {
     Value *v = graph_add_value(b->graph, l->types[i], l->body->inputs[i + (l->counted ? 2 : 0)].name);
     vec_push(b->ir->arena, b->graph->inputs, v);
@@ -98,7 +98,7 @@ static bool states_change(Loop *l, const Graph *g, bool *ret_ok) {
 static bool carry_empty(Loop *l) {
   bool any = false;
   for (uint32_t k = 0; k < l->n_states; k++)
-    for (uint32_t a = 0; a < l->types[k].rank; a++)
+    for (uint32_t a = 0; a < l->types[k].rank && !l->kept[k]; a++)
       if (dim_is(l->types[k].dims[a], 0)) carry(l, k, a), any = true;
   return any;
 }
@@ -150,8 +150,7 @@ static void see_symbol(void *user, const Dim *symbol) {
   in->found = in->found || symbol->symbol.index >= in->first;
 }
 
-/* Whether it may differ from one iteration to the next. */
-static bool is_inner(const Loop *l, const Dim *d) {
+bool loop_is_inner(const Loop *l, const Dim *d) {
   Inner in = {l->first_symbol, false};
   dim_each_symbol(d, see_symbol, &in);
   return in.found;
@@ -159,7 +158,7 @@ static bool is_inner(const Loop *l, const Dim *d) {
 
 static bool fixed_size(const Loop *l, const Type *t) {
   for (uint32_t a = 0; a < t->rank; a++)
-    if (is_inner(l, t->dims[a])) return false;
+    if (loop_is_inner(l, t->dims[a])) return false;
   return true;
 }
 
@@ -206,9 +205,7 @@ static const Dim *carry_dim(Made *m, const Dim *init, const Dim *next) {
   return c.symbol;
 }
 
-/* The size that a stacked output's items have where no iteration makes one: the standard leaves it open; what the body declares holds, as in ONNX
- * Runtime, else 0. k: among the stacked outputs. */
-static const Dim *unmade(const Loop *l, size_t k, uint32_t axis) {
+const Dim *loop_unmade(const Loop *l, size_t k, uint32_t axis) {
   DimCtx *d = l->c->b.ir->dims;
   const size_t at = l->counted + l->n_states + k;
   const OnnxType *t = at < l->body->n_outputs ? l->body->outputs[at].type : NULL;
@@ -232,7 +229,7 @@ static bool append(Made *m, size_t k, Value *element, const Dim **ret_dims) {
   vec_push(ir->arena, m->next, next);
   vec_push(ir->arena, m->in, build_tensor(&m->l->c->b, t->dtype, 1, (const int64_t[]){0}, ""));
   vec_push(ir->arena, m->types, after_type(m, &state->type));
-  for (uint32_t a = 0; a < t->rank; a++) ret_dims[a] = is_inner(m->l, t->dims[a]) ? after(m, carry_dim(m, unmade(m->l, k, a), t->dims[a])) : t->dims[a];
+  for (uint32_t a = 0; a < t->rank; a++) ret_dims[a] = loop_is_inner(m->l, t->dims[a]) ? after(m, carry_dim(m, loop_unmade(m->l, k, a), t->dims[a])) : t->dims[a];
   return true;
 }
 
@@ -258,6 +255,7 @@ static void add_states(Made *m, size_t first) {
     vec_push(a, m->carried, d);
   }
   for (size_t k = 0; k < l->n_states; k++) {
+    if (l->kept[k]) continue;
     vec_push(a, m->in, l->init[k]);
     vec_push(a, m->next, m->body->outputs.data[first + k]);
     Type last = after_type(m, &l->types[k]);
@@ -310,12 +308,43 @@ static const Node *add_loop(Made *m, const Dim *done) {
   return graph_add_node(l->c->b.graph, OP_LOOP, m->in.data, m->in.n, m->types.data, m->types.n, attr, l->c->b.place);
 }
 
-/* The iteration's number, and the states' types as the first iteration has them. */
-static void begin(Loop *l) {
+static const OnnxNode not_a_copy; /* what makes a name that no node does */
+
+/* What makes the body's names: nodes, initializers. */
+static Map made_names(const Loop *l) {
+  const OnnxGraph *g = l->body;
+  Map made = map_new(l->c->importer->a);
+  for (size_t i = 0; i < g->n_nodes; i++)
+    for (size_t k = 0; k < g->nodes[i].n_outputs; k++) map_put(&made, g->nodes[i].outputs[k], (void *)(uintptr_t)&g->nodes[i]);
+  for (size_t i = 0; i < g->n_initializers; i++) map_put(&made, g->initializers[i].name, (void *)(uintptr_t)&not_a_copy);
+  return made;
+}
+
+static bool is_copy(const OnnxNode *n) { return str_is(n->op_type, "Identity") && !n->domain.len && n->n_inputs == 1; }
+
+/* States whose next value is their last one, by name or by Identity nodes: frameworks hand on what a body only reads, weights and
+ * shapes too, and as constants those are worth more. */
+static bool *kept_states(const Loop *l) {
+  enum { MOST_COPIES = 8 };
+  const size_t skip = l->counted ? 2 : 0, first = l->counted;
+  bool *ret = NEW_ARRAY(l->c->b.ir->arena, bool, l->n_states + 1);
+  if (l->import != loop_import_body || l->body->n_inputs < skip + l->n_states || l->body->n_outputs < first + l->n_states) return ret;
+  const Map made = made_names(l);
+  for (size_t k = 0; k < l->n_states; k++) {
+    Str name = l->body->outputs[first + k].name;
+    const OnnxNode *n = map_get(&made, name);
+    for (int i = 0; n && is_copy(n) && i < MOST_COPIES; i++) n = map_get(&made, name = n->inputs[0]);
+    ret[k] = !n && name.len && str_eq(name, l->body->inputs[skip + k].name);
+  }
+  return ret;
+}
+
+void loop_begin(Loop *l) {
   Builder *b = &l->c->b;
   Ir *ir = b->ir;
   const int64_t most = l->trips->hi;
   l->first_symbol = ir->dims->symbols.n;
+  l->kept = kept_states(l);
   const Dim *last = most <= INT32_MAX ? dim_max(ir->dims, dim_addc(ir->dims, l->trips, -1), ir->dims->zero) : NULL;
   l->iteration = bd_data_symbol(b, "iteration", 0, most > 0 ? most - 1 : 0, last);
   l->types = NEW_ARRAY(ir->arena, Type, l->n_states);
@@ -330,7 +359,7 @@ Value **loop_make(Loop *l, size_t *ret_n) {
   Builder *b = &l->c->b;
   Ir *ir = b->ir;
   const int64_t most = l->trips->hi;
-  begin(l);
+  loop_begin(l);
   carry_known(l);
   Graph *body = settled_body(l);
   if (!body) return NULL;
@@ -352,120 +381,11 @@ Value **loop_make(Loop *l, size_t *ret_n) {
   if (!ok) return NULL;
   const Node *made = add_loop(&m, done);
   Value **ret = NEW_ARRAY(ir->arena, Value *, l->n_states + n);
-  for (size_t k = 0; k < l->n_states; k++) ret[k] = made->out[k];
+  for (size_t k = 0, at = 0; k < l->n_states; k++) ret[k] = l->kept[k] ? l->init[k] : made->out[at++];
   for (size_t k = 0; k < n; k++) {
     const Result *r = &results[k];
     ret[l->n_states + k] = r->in_place ? made->out[m.in.n - 1 + r->at] : build_reshape(b, made->out[r->at], r->rank, r->dims);
   }
   *ret_n = l->n_states + n;
   return ret;
-}
-
-/* ---- states that change their rank: iterations ahead of the loop ---- */
-enum { MOST_PEELED = 16 };
-
-/* One iteration, its nodes made part of the graph around the loop. */
-static bool peel(Loop *l) {
-  OpContext *c = l->c;
-  Builder *b = &c->b;
-  Arena *a = b->ir->arena;
-  const size_t first = 1 + l->n_states;
-  Value **in = NEW_ARRAY(a, Value *, 2 + l->n_states);
-  size_t n;
-  if (l->body->n_inputs != 2 + l->n_states) return op_fail(c, DIAG_E0305, "the body has %zu inputs, %zu are given", l->body->n_inputs, 2 + l->n_states);
-  in[0] = as_declared(b, build_scalar_i(b, DT_s64, l->n_peeled), l->body->inputs[0].type);
-  in[1] = as_declared(b, build_scalar_i(b, DT_b1, 1), l->body->inputs[1].type);
-  for (size_t k = 0; k < l->n_states; k++) in[2 + k] = l->init[k];
-  Value **found = op_inline(c, l->body, in, 2 + l->n_states, &n);
-  if (!found) return false;
-  if (n < first) return op_fail(c, DIAG_E0305, "the body has %zu outputs for %zu states", n, l->n_states);
-  const int again = control_truth(b, found[0]);
-  l->cond = again < 0 ? control_scalar(b, found[0]) : NULL;
-  l->trips = again == 0 ? b->ir->dims->zero : dim_max(b->ir->dims, dim_addc(b->ir->dims, l->trips, -1), b->ir->dims->zero);
-  l->init = found + 1;
-  l->peeled = arena_dup(a, &(Peeled){.before = l->peeled, .elements = found + first, .n = n - first}, sizeof(Peeled));
-  l->n_peeled++;
-  l->carried.n = 0;
-  return again >= 0 || l->cond;
-}
-
-/* What the loop gives if no iteration is left: the body is looked at for the types of what it would stack. */
-static Value **no_iteration(Loop *l, size_t *ret_n) {
-  Builder *b = &l->c->b;
-  Ir *ir = b->ir;
-  const size_t n = l->c->n_out > l->n_states ? l->c->n_out - l->n_states : 0, n_checks = ir->n_checks;
-  Value **ret = NEW_ARRAY(ir->arena, Value *, l->n_states + n);
-  begin(l);
-  Graph *g = n ? l->import(l) : NULL;
-  ir->n_checks = n_checks;
-  for (size_t k = 0; k < l->n_states; k++) ret[k] = l->init[k];
-  if (n && (!g || g->outputs.n < 1 + l->n_states + n)) return NULL;
-  for (size_t k = 0; k < n; k++) {
-    const Type *t = &g->outputs.data[1 + l->n_states + k]->type;
-    const Dim *dims[MAX_RANK] = {ir->dims->zero};
-    if (t->rank + 1 > MAX_RANK) return NULL;
-    for (uint32_t i = 0; i < t->rank; i++) dims[i + 1] = is_inner(l, t->dims[i]) ? unmade(l, k, i) : t->dims[i];
-    ret[l->n_states + k] = build_reshape(b, build_tensor(b, t->dtype, 1, (const int64_t[]){0}, ""), t->rank + 1, dims);
-  }
-  *ret_n = l->n_states + n;
-  return ret;
-}
-
-/* A stacked output: what the iterations ahead gave, then what the loop gives. */
-static Value *with_peeled(const Loop *l, size_t k, Value *rest) {
-  Builder *b = &l->c->b;
-  Value **parts = NEW_ARRAY(b->ir->arena, Value *, l->n_peeled + 1);
-  size_t at = l->n_peeled;
-  parts[at] = rest;
-  for (const Peeled *p = l->peeled; p; p = p->before) {
-    if (k >= p->n) return NULL;
-    parts[--at] = build_unsqueeze(b, p->elements[k], 1);
-    if (!parts[at]) return NULL;
-  }
-  return l->n_peeled && rest ? build_concat(b, parts, l->n_peeled + 1, 0) : rest;
-}
-
-static Value **stacked_with_peeled(const Loop *l, Value **made, size_t n) {
-  for (size_t k = l->n_states; made && k < n; k++)
-    if (!(made[k] = with_peeled(l, k - l->n_states, made[k]))) return NULL;
-  return made;
-}
-
-/* What follows is imported twice: behind one more iteration, and behind none. */
-static void split_before(Loop *l) {
-  OpContext *c = l->c;
-  Builder *b = &c->b;
-  Arena *a = b->ir->arena;
-  Value *cond = l->cond;
-  if (l->trips->lo < 1) {
-    Value *runs = build_fn2(b, SC_gt, build_dim_scalar(b, l->trips), build_scalar_i(b, DT_s64, 0));
-    cond = cond ? build_fn2(b, SC_and, cond, runs) : runs;
-  }
-  c->importer->split = (Split){.node = c->node, .cond = cond, .loop = arena_dup(a, l, sizeof *l)};
-  c->importer->split.loop->c = arena_dup(a, c, sizeof *c);
-}
-
-Value **loop_branch(OpContext *c, const Loop *l, int which, size_t *ret_n) {
-  Arena *a = c->b.ir->arena;
-  Loop *now = arena_dup(a, l, sizeof *l);
-  now->c = arena_dup(a, l->c, sizeof *l->c);
-  now->c->b.graph = c->importer->graph;
-  if (which) {
-    Value **made = no_iteration(now, ret_n);
-    return made ? stacked_with_peeled(now, made, *ret_n) : NULL;
-  }
-  now->cond = NULL;
-  return peel(now) ? loop_run(now, ret_n) : NULL;
-}
-
-Value **loop_run(Loop *l, size_t *ret_n) {
-  for (;;) {
-    l->ranks_change = false;
-    Value **made = loop_make(l, ret_n);
-    if (!made && l->ranks_change && dim_is(l->trips, 0)) made = no_iteration(l, ret_n);
-    if (made || !l->ranks_change) return stacked_with_peeled(l, made, *ret_n);
-    if (l->n_peeled == MOST_PEELED) return (void)op_unsupported(l->c, "a state whose rank changes in more than %d iterations", MOST_PEELED), NULL;
-    if (l->trips->lo < 1 || l->cond) return split_before(l), NULL;
-    if (!peel(l)) return NULL;
-  }
 }

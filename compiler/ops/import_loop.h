@@ -36,6 +36,7 @@ struct Loop {
   Graph *(*import)(Loop *l); /* makes the body with states of the types below */
   void *user;
   /* found: */
+  bool *kept;          /* [n_states] those that an iteration gives as it got them: the body sees what they start as */
   const Dim *iteration;
   size_t first_symbol; /* those from here on belong to the body */
   Type *types;         /* [n_states] in the body */
@@ -55,6 +56,17 @@ Value **loop_branch(OpContext *c, const Loop *l, int which, size_t *ret_n);
 Graph *loop_import_body(Loop *l);
 /* x at one place of an axis, which it loses. */
 Value *loop_place(Builder *b, Value *x, uint32_t axis, const Dim *place);
+
+/* ---- what its files share ---- */
+/* The iteration's number, and the states' types as the first iteration has them. */
+void loop_begin(Loop *l);
+/* Whether it may differ from one iteration to the next. */
+bool loop_is_inner(const Loop *l, const Dim *d);
+/* The size that a stacked output's items have where no iteration makes one: the standard leaves it open; what the body declares holds, as in ONNX
+ * Runtime, else 0. k: among the stacked outputs. */
+const Dim *loop_unmade(const Loop *l, size_t k, uint32_t axis);
+/* A scalar of the rank that the body declares: exporters write both [] and [1]. */
+Value *loop_as_declared(Builder *b, Value *scalar, const OnnxType *t);
 
 /* 1, 0, or -1 where only data tells. */
 int control_truth(Builder *b, Value *v);

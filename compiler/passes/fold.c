@@ -1,15 +1,26 @@
-/* Constant folding: a node of constant operands is lowered alone, without fusion, and run by the reference evaluation. */
+/* Constant folding: a node of constant operands is lowered without fusion and run by the reference evaluation. One whose result is much larger
+ * than what it is made of stays, as it is cheaper to compute than to load, until what is computed from it is dear: then all of that folds. */
 #include "interp/interp.h"
 #include "lower/lower.h"
+#include "lower/virt.h"
 #include "passes/passes.h"
 
 /* All passes together make at most MOST bytes and twice the model's own constants: castnet keeps to 64 MiB and 4 times the file. */
 enum { SMALL = 1 << 14, BUDGET_NODE = 1 << 28, GROWTH = 4, MOST = 16 << 20 };
+enum { DEAR = 16 /* arithmetic of a point: a transcendental function */, MOST_NODES = 64 /* of what folds as one */ };
 
 typedef struct Fold {
   Ir *ir;
-  size_t limit; /* of ir->folded_bytes */
+  size_t limit;      /* of ir->folded_bytes */
+  bool *held;        /* [n_values] by id: results that stay, though made of constants */
+  uint32_t n_values;
 } Fold;
+
+typedef struct Chain { /* what computes a value from constants, in order */
+  const Node *nodes[MOST_NODES];
+  size_t n, bytes; /* of the constants */
+  unsigned cost;   /* of a point */
+} Chain;
 
 static bool foldable_op(const Node *n) {
   switch (n->op) {
@@ -19,34 +30,43 @@ static bool foldable_op(const Node *n) {
   }
 }
 
-/* All operands constant, the result of known size and not much larger than they are. */
-static bool worth_folding(const Fold *f, const Node *n) {
-  size_t in = 0, out, count = 1;
-  if (!foldable_op(n)) return false;
+static bool is_held(const Fold *f, const Value *v) { return v->id < f->n_values && f->held[v->id]; }
+
+static bool add_to_chain(const Fold *f, Chain *c, const Node *n) {
+  for (size_t i = 0; i < c->n; i++)
+    if (c->nodes[i] == n) return true;
   for (uint32_t k = 0; k < n->n_in; k++) {
-    if (!n->in[k]) continue;
-    if (!n->in[k]->data) return false;
-    in += n->in[k]->data->n_bytes;
+    const Value *v = n->in[k];
+    if (!v) continue;
+    if (v->data) c->bytes += v->data->n_bytes;
+    else if (!is_held(f, v) || !add_to_chain(f, c, v->def)) return false;
   }
+  if (c->n == MOST_NODES) return false;
+  if (n->op == OP_POINTWISE) c->cost += virt_expr_cost(&((const PointwiseAttr *)n->attr)->expr);
+  c->nodes[c->n++] = n;
+  return true;
+}
+
+/* Bytes of a node's result where that is of known size and may be stored. */
+static bool result_bytes(const Node *n, size_t *ret) {
   const Type *t = &n->out[0]->type;
+  size_t count = 1;
   for (uint32_t a = 0; a < t->rank; a++) {
     int64_t d;
     if (!dim_is_const(t->dims[a], &d) || !size_mul(count, (size_t)d, &count)) return false;
   }
-  if (dtype_rows[t->dtype].kind == KIND_X || dtype_rows[t->dtype].kind == KIND_C || !dtype_bytes(t->dtype, count, &out)) return false;
-  if (out > SMALL && out / GROWTH > in) return false; /* cheaper to compute than to store */
-  return out <= f->limit && f->ir->folded_bytes <= f->limit - out;
+  return dtype_rows[t->dtype].kind != KIND_X && dtype_rows[t->dtype].kind != KIND_C && dtype_bytes(t->dtype, count, ret);
 }
 
-/* The node alone in a graph of its own, sharing dimensions and constants with ir. */
-static const Tensor *evaluate(Ir *ir, const Node *n, Arena *scratch) {
+/* The chain in a graph of its own, sharing dimensions and constants with ir. */
+static const Tensor *evaluate(Ir *ir, const Chain *c, Arena *scratch) {
   Ir alone = *ir;
   Diags diags = {.arena = scratch};
   alone.arena = scratch;
   alone.diags = &diags;
   alone.main = graph_new(&alone, NULL);
-  vec_push(scratch, alone.main->nodes, (Node *)(uintptr_t)n);
-  vec_push(scratch, alone.main->outputs, n->out[0]);
+  for (size_t i = 0; i < c->n; i++) vec_push(scratch, alone.main->nodes, (Node *)(uintptr_t)c->nodes[i]);
+  vec_push(scratch, alone.main->outputs, c->nodes[c->n - 1]->out[0]);
   LowerOptions opt = {.fuse = false, .target = target_find(STR("c99"))};
   Program *p = lower_graph(scratch, &alone, &opt);
   HostTensor out;
@@ -56,23 +76,49 @@ static const Tensor *evaluate(Ir *ir, const Node *n, Arena *scratch) {
   return tensor_from_host(ir->arena, out.dtype, count, out.data);
 }
 
+/* The chain's result as a constant, or NULL. */
+static Value *folded(Fold *f, const Chain *c, size_t bytes) {
+  const Value *v = c->nodes[c->n - 1]->out[0];
+  if (bytes > f->limit || f->ir->folded_bytes > f->limit - bytes) return NULL;
+  Arena *scratch = arena_new(arena_door(f->ir->arena), 0);
+  const Tensor *data = evaluate(f->ir, c, scratch);
+  arena_free(scratch);
+  if (!data) return NULL;
+  f->ir->folded_bytes += data->n_bytes;
+  return ir_add_const(f->ir, v->type, data, v->name);
+}
+
+/* Weights are laid out for their kernel when they are constants. Views alone stay: kernels read what repeats in place. */
+static void fold_weights(Fold *f, Node *n) {
+  for (uint32_t k = 0; k < n->n_in; k++) {
+    Chain c = {0};
+    size_t bytes;
+    if (!n->in[k] || n->in[k]->data || !is_held(f, n->in[k]) || !add_to_chain(f, &c, n->in[k]->def) || c.cost == 0 || !result_bytes(n->in[k]->def, &bytes)) continue;
+    Value *v = folded(f, &c, bytes);
+    if (v) n->in[k] = v;
+  }
+}
+
 static bool fold(Builder *b, const Node *n, Value **ret, void *user) {
   Fold *f = user;
-  if (!worth_folding(f, n)) return false;
-  Arena *scratch = arena_new(arena_door(b->ir->arena), 0);
-  const Tensor *data = evaluate(b->ir, n, scratch);
-  arena_free(scratch);
-  if (!data) return false;
-  f->ir->folded_bytes += data->n_bytes;
-  ret[0] = ir_add_const(b->ir, n->out[0]->type, data, n->out[0]->name);
-  return true;
+  Chain c = {0};
+  size_t bytes;
+  (void)b;
+  if (n->op == OP_CONV || n->op == OP_CONTRACT || n->op == OP_RECURRENT) fold_weights(f, (Node *)(uintptr_t)n);
+  if (!foldable_op(n) || !add_to_chain(f, &c, n) || !result_bytes(n, &bytes)) return false;
+  const bool grows = bytes > SMALL && bytes / GROWTH > c.bytes; /* cheaper to compute than to store */
+  ret[0] = grows && c.cost < DEAR ? NULL : folded(f, &c, bytes);
+  if (!ret[0] && n->out[0]->id < f->n_values) f->held[n->out[0]->id] = true;
+  return ret[0] != NULL;
 }
 
 bool pass_fold(Ir *ir) {
   size_t own = 0;
   for (size_t i = 0; i < ir->constants.n; i++) own += ir->constants.data[i]->data->n_bytes;
   own -= own < ir->folded_bytes ? own : ir->folded_bytes;
-  Fold f = {ir, MOST + (own < SIZE_MAX / 4 ? 2 * own : own)};
+  Arena *scratch = arena_new(arena_door(ir->arena), 0);
+  Fold f = {.ir = ir, .limit = MOST + (own < SIZE_MAX / 4 ? 2 * own : own), .held = NEW_ARRAY(scratch, bool, ir->n_values), .n_values = ir->n_values};
   (void)pass_rewrite(ir, fold, &f);
+  arena_free(scratch);
   return true;
 }

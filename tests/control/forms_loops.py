@@ -477,3 +477,43 @@ f (float x, float[3] v, float limit, int64 times) => (float total, float[k] seen
 }""", *[{"x": f32(2), "v": f32(1, 2, 3), "limit": f32(m), "times": s64(n)} for m, n in ((0, 4), (9, 4), (100, 3), (9, 0))],
       expect=lambda x, v, limit, times: (lambda k: [np.sum(x + v * k if k else x, dtype=np.float32), (x + 3 * np.arange(1, k + 1)).astype(np.float32)])(
           next((k for k in range(1, times + 1) if x + 3 * k >= limit), times)))
+
+# ---- states that a body only reads ----
+graph("loop_hands_on_weights_and_shapes", """
+f (float[2, 3] x, float[3, 3] w, int64 times) => (float[a, b] y, float[3, 3] w1, int64[2] shape1) {
+  shape = Constant <value = int64[2] {3, 2}> ()
+  y, w1, shape1 = Loop (times, , x, w, shape) <body = step (int64 i, bool more, float[2, 3] s, float[3, 3] v, int64[2] to) => (bool again, float[2, 3] t, float[3, 3] v2, int64[2] to1) {
+    again = Identity (more)
+    m = MatMul (s, v)
+    turned = Reshape (m, to)
+    back = Transpose <perm = [1, 0]> (turned)
+    t = Relu (back)
+    v1 = Identity (v)
+    v2 = Identity (v1)
+    to1 = Identity (to)
+  }>
+}""", *[{"x": random(1, 2, 3), "w": random(2, 3, 3), "times": s64(n)} for n in (0, 1, 3)])
+
+graph("state_handed_on_beside_one_that_changes_places", """
+f (float[2] x, float[2] u, float[2] v, bool go) => (float[2] y, float[2] k, float[2] a, float[2] b, float[n, 2] all) {
+  limit = Constant <value = float {9.0}> ()
+  y, k, a, b, all = Loop (, go, x, u, u, v) <body = step (int64 i, bool more, float[2] s, float[2] kept, float[2] p, float[2] q) => (bool again, float[2] t, float[2] kept, float[2] q1, float[2] p1, float[2] e) {
+    s1 = Add (s, kept)
+    t = Add (s1, p)
+    most = ReduceMax <keepdims = 0> (t)
+    again = Less (most, limit)
+    q1 = Identity (q)
+    p1 = Identity (p)
+    e = Mul (kept, t)
+  }>
+}""", *[{"x": f32(1, 2), "u": f32(1, 3), "v": f32(2, 0.5), "go": flag(b)} for b in (True, False)])
+
+graph("scan_hands_on_a_state", """
+f (float[4, 3] x, float[3] w, float[3] s) => (float[3] w1, float[3] last, float[4, 3] all) {
+  w1, last, all = Scan <num_scan_inputs = 1, body = step (float[3] v, float[3] t, float[3] e) => (float[3] v1, float[3] t1, float[3] g) {
+    v1 = Identity (v)
+    m = Mul (v, e)
+    t1 = Add (t, m)
+    g = Identity (t1)
+  }> (w, s, x)
+}""", {"x": random(1, 4, 3), "w": random(2, 3), "s": random(3, 3)})
