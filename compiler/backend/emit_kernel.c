@@ -246,9 +246,10 @@ static bool print_rest(EmitCtx *c, const Step *s, const Epilogue *e, uint32_t do
   if (e->n_loads) memcpy(loads + 1, e->loads, e->n_loads * sizeof *loads);
   *n = (Nest){.mode = NEST_MAP, .n_axes = t->rank, .extent = t->dims, .map = expr, .loads = loads, .n_loads = e->n_loads + 1, .store = loads[0]};
   nest_simplify(c->arena, c->program->dims, n);
-  Step step = {.kind = STEP_NEST, .in = s->out, .n_in = 1, .out = s->out, .n_out = 1, .attr = n, .src = s->src, .scratch = NO_TENSOR};
-  if (s->share.n) step.share = step_share(c->program, c->opt->target, &step);
-  return emit_nest(c, &step);
+  Step *step = NEW(c->arena, Step); /* reports name it */
+  *step = (Step){.kind = STEP_NEST, .in = s->out, .n_in = 1, .out = s->out, .n_out = 1, .attr = n, .src = s->src, .scratch = NO_TENSOR};
+  if (s->share.n) step->share = step_share(c->program, c->opt->target, step);
+  return emit_nest(c, step);
 }
 
 /* ---- windows --------------------------------------------------------------------------------------------------------------------- */

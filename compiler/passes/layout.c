@@ -26,12 +26,19 @@ static int64_t area_of(const Value *v) {
   return area;
 }
 
+/* All sizes but the first are known, and modest each and together. */
+static bool is_modest(const Value *v) {
+  int64_t area = 1;
+  for (uint32_t a = 1; a < v->type.rank; a++) {
+    const int64_t n = size_of(v, a);
+    if (n < 1 || n > SIDE || (a > 1 && (area *= n) >= AREA)) return false;
+  }
+  return true;
+}
+
 /* f32 [N][C][H][W] or, of one row, [N][C][W]; all but N known and modest. */
 static bool is_image(const Value *v) {
-  if (v->type.kind != TYPE_TENSOR || v->type.dtype != DT_f32 || v->type.rank < 3 || v->type.rank > 4) return false;
-  for (uint32_t a = 1; a < v->type.rank; a++)
-    if (size_of(v, a) < 1 || size_of(v, a) > SIDE) return false;
-  return area_of(v) < AREA;
+  return v->type.kind == TYPE_TENSOR && v->type.dtype == DT_f32 && v->type.rank >= 3 && v->type.rank <= 4 && is_modest(v);
 }
 
 static const Dim *height_of(const Builder *b, const Value *v) { return v->type.rank == 4 ? v->type.dims[2] : b->ir->dims->one; }
@@ -55,14 +62,12 @@ static const Dim *const *two_pads(Builder *b, uint32_t n, const Dim *const *v) {
 
 /* The like with more axes behind the channels, as resizing makes them. */
 static bool is_grid(const Value *v) {
-  int64_t area = 1;
-  if (v->type.kind != TYPE_TENSOR || v->type.dtype != DT_f32 || v->type.rank < 4 || v->type.rank >= MAX_RANK || size_of(v, 1) < 1 || size_of(v, 1) > SIDE) return false;
-  for (uint32_t a = 2; a < v->type.rank; a++) {
-    if (size_of(v, a) < 1 || size_of(v, a) > SIDE) return false;
-    area *= size_of(v, a);
-    if (area >= AREA) return false;
-  }
-  return true;
+  return v->type.kind == TYPE_TENSOR && v->type.dtype == DT_f32 && v->type.rank >= 4 && v->type.rank < MAX_RANK && is_modest(v);
+}
+
+/* Either, of any type: what element-wise work is made on, comparisons too. */
+static bool is_grid_of_any(const Value *v) {
+  return v->type.kind == TYPE_TENSOR && v->type.dtype != DT_str && v->type.rank >= 3 && v->type.rank < MAX_RANK && is_modest(v);
 }
 
 static Value *blocked_of(const Layout *l, const Value *v) { return v && v->id < l->of.n ? l->of.data[v->id] : NULL; }
@@ -113,7 +118,7 @@ static Value *fill_up(Builder *b, const Layout *l, const Value *v, int64_t chann
 
 /* ---- convolution ---- */
 /* A window along one axis, none of whose sizes overflows what a kernel counts. */
-static bool is_modest(const ConvAttr *a, const Value *w, const Value *y, uint32_t i) {
+static bool is_modest_window(const ConvAttr *a, const Value *w, const Value *y, uint32_t i) {
   int64_t lo, hi;
   if (a->dilate_x[i] != 1 || a->stride[i] > SIDE || a->dilation[i] > SIDE || size_of(w, 2 + i) > SIDE) return false;
   if (!dim_is_const(a->pad_lo[i], &lo) || !dim_is_const(a->pad_hi[i], &hi) || lo < 0 || lo > SIDE || hi > SIDE) return false;
@@ -124,7 +129,7 @@ static bool plain_window(const ConvAttr *a, const Value *x, const Value *w, cons
   if (a->n_spatial > 2 || a->acc != DT_f32 || !is_image(x) || !is_image(y)) return false;
   if (!w->data || w->type.dtype != DT_f32) return false;
   for (uint32_t i = 0; i < a->n_spatial; i++)
-    if (!is_modest(a, w, y, i)) return false;
+    if (!is_modest_window(a, w, y, i)) return false;
   return area_of(y) >= MIN_PIXELS;
 }
 
@@ -150,7 +155,7 @@ static uint32_t n_chained(const Node *n) {
     case OP_POOL: case OP_LRN: return is_image(n->out[0]) ? 1 : 0;
     case OP_RESHAPE: return is_image(n->in[0]) && is_image(n->out[0]) ? 1 : 0;
     case OP_GATHER: case OP_REDUCE: case OP_VIEW: return is_grid(n->in[0]) && is_grid(n->out[0]) ? 1 : 0;
-    case OP_POINTWISE: return is_image(n->out[0]) || is_grid(n->out[0]) ? n->n_in : 0;
+    case OP_POINTWISE: return is_grid_of_any(n->out[0]) ? n->n_in : 0;
     case OP_CONCAT: return is_image(n->out[0]) ? n->n_in : 0;
     default: return 0;
   }
@@ -183,7 +188,7 @@ static Type blocked_type(Builder *b, const Layout *l, const Value *y) {
   const Dim *dims[MAX_RANK] = {y->type.dims[0], bd_const(b, round_up(size_of(y, 1), l->block) / l->block), height_of(b, y), width_of(y)};
   if (rank > 4) memcpy(dims + 2, y->type.dims + 2, (rank - 2) * sizeof *dims);
   dims[rank] = bd_const(b, l->block);
-  return type_tensor(b->ir, DT_f32, rank + 1, dims);
+  return type_tensor(b->ir, y->type.dtype, rank + 1, dims);
 }
 
 static bool give_conv(Builder *b, const Node *n, Layout *l, Value **in, Value **ret) {
@@ -348,7 +353,7 @@ static bool has_blocks(const Layout *l, const Value *v, const Value *out) {
 
 static bool layout_pointwise(Builder *b, const Node *n, Layout *l, Value **ret) {
   const Value *out = n->out[0];
-  if ((!is_image(out) && !is_grid(out)) || has_place(&((const PointwiseAttr *)n->attr)->expr)) return false;
+  if (!is_grid_of_any(out) || has_place(&((const PointwiseAttr *)n->attr)->expr)) return false;
   const Value *rows = NULL; /* whose rows all take */
   bool cut = false;         /* rows as the plain result has them */
   for (uint32_t k = 0; k < n->n_in; k++) { /* first without making anything */
@@ -357,7 +362,7 @@ static bool layout_pointwise(Builder *b, const Node *n, Layout *l, Value **ret) 
     cut = cut || (!is_single(n->in[k]) && by_place(n->in[k], out));
   }
   if (!rows) return false;
-  Type t = cut ? blocked_type(b, l, out) : type_tensor(b->ir, DT_f32, rows->type.rank, rows->type.dims);
+  Type t = cut ? blocked_type(b, l, out) : type_tensor(b->ir, out->type.dtype, rows->type.rank, rows->type.dims);
   Value **in = NEW_ARRAY(b->ir->arena, Value *, n->n_in);
   for (uint32_t k = 0; k < n->n_in; k++) {
     in[k] = blocked_operand(b, l, n->in[k], out);
