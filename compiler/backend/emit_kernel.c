@@ -347,7 +347,7 @@ static bool emit_blocked_conv(EmitCtx *c, const Step *s) {
   KernelPrinter k = kernel_printer(c, s);
   const Str in = emit_param(&k.params, s->in[0]), weights = emit_param(&k.params, s->in[1]);
   const Registers r = find_registers(c, &v->epilogue, y, 1, true); /* a bias of its own form: pass_fuse made it the convolution's */
-  const TileAxes axes = {.rows = 1, .columns = 2};
+  const TileAxes axes = {.rows = 1, .columns = 2, .whole_blocks = true};
   const TileFunction tile = emit_tile(c, s, s->out[0], &v->epilogue, r.done, &axes);
   emit_tile_context(&k, &tile);
   const WindowChannels dense = {x->dims[0], d->one, v->channels, dim_mulc(d, y->dims[1], attr->block), false};

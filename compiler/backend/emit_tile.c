@@ -1,15 +1,16 @@
 #include "backend/emit_tile.h"
 
-enum { LANES = 16 }; /* columns a turn: a trip count that compilers know, so that they make vector code at -O2 */
+enum { LANES = 16, ROW = 0, COLUMN, LANE, N_AXES }; /* LANES: columns a turn, a trip count that compilers know, so that they make vector code at -O2 */
 
 typedef struct TilePrinter {
   EmitCtx *c;
   const Epilogue *e;
   Expr expr;
-  Access *accesses;    /* by operand, over (row, column); [0] unused */
+  Access *accesses;    /* by operand, over (row, column, column modulo lanes); [0] unused */
+  int64_t lanes;       /* columns a turn: LANES, or a block of channels if an operand has a value for each channel */
   Str *pointers, *given;
   TileOperand *operands;
-  const Dim **index;   /* by operand: stride of the matrix's number */
+  const Dim *(*stride)[1 + N_AXES]; /* by pointer: of the matrix's number, row, column, lane */
   uint32_t n_operands;
   uint32_t *of;        /* by operand of the expression: which pointer */
 } TilePrinter;
@@ -35,12 +36,23 @@ static const Dim *matrix_stride(DimCtx *c, const Access *a, const PTensor *out, 
   return all && all == row ? dim_mul(c, row, t->group_rows) : NULL;
 }
 
-static uint32_t pointer_of(TilePrinter *p, uint32_t tensor, const Dim *index, const Access *a) {
+static uint32_t pointer_of(TilePrinter *p, const Access *a, const Dim *const *stride) {
   for (uint32_t k = 0; k < p->n_operands; k++)
-    if (p->operands[k].tensor == tensor && p->operands[k].batch == a->stride && p->index[k] == index) return k;
-  p->operands[p->n_operands] = (TileOperand){tensor, a->stride};
-  p->index[p->n_operands] = index;
+    if (p->operands[k].tensor == a->tensor && p->operands[k].batch == a->stride && memcmp(p->stride[k], stride, sizeof p->stride[k]) == 0) return k;
+  p->operands[p->n_operands] = (TileOperand){a->tensor, a->stride};
+  memcpy(p->stride[p->n_operands], stride, sizeof *p->stride);
   return p->n_operands++;
+}
+
+/* An operand that has a value for each place of the last axis and is the same elsewhere along a row. */
+static const Dim *lane_stride(TilePrinter *p, const Access *a, const PTensor *out, const TileAxes *t) {
+  const uint32_t last = out->rank - 1;
+  int64_t lanes, stride;
+  if (!t->whole_blocks || t->columns > last || !dim_is_const(out->dims[last], &lanes) || lanes > LANES || !dim_is_const(a->stride[last], &stride) || stride < 0) return NULL;
+  for (uint32_t j = t->columns; j < last; j++)
+    if (!dim_is(out->dims[j], 1) && !dim_is(a->stride[j], 0)) return NULL;
+  p->lanes = lanes;
+  return a->stride[last];
 }
 
 /* Operand k of the expression over rows and columns; false where its strides do not allow it. */
@@ -48,17 +60,17 @@ static bool place_operand(TilePrinter *p, uint32_t k, const Access *a, const PTe
   DimCtx *c = p->c->program->dims;
   const PTensor *x = &p->c->program->tensors.data[a->tensor];
   const Dim *row = joint_stride(c, a, out, t->rows, t->columns), *column = joint_stride(c, a, out, t->columns, out->rank);
+  const Dim *lane = column ? c->zero : lane_stride(p, a, out, t);
   int64_t known;
-  if (!row || !column || a->n_indirect || !dim_is(a->offset, 0) || dtype_rows[x->dtype].bits < 8) return false;
+  if (!row || !lane || a->n_indirect || !dim_is(a->offset, 0) || dtype_rows[x->dtype].bits < 8) return false;
   for (uint32_t j = 0; t->batched && j < t->rows; j++)
     if (!dim_is_const(a->stride[j], &known)) return false;
   const Dim *index = matrix_stride(c, a, out, t, row);
   if (!index) return false;
-  const Dim **stride = NEW_ARRAY(p->c->arena, const Dim *, 2);
-  stride[0] = row;
-  stride[1] = column;
-  p->accesses[k] = (Access){.tensor = a->tensor, .offset = c->zero, .stride = stride};
-  p->of[k] = pointer_of(p, a->tensor, index, a);
+  const Dim *const strides[1 + N_AXES] = {index, row, column ? column : c->zero, lane};
+  const Dim **stride = arena_dup(p->c->arena, strides, sizeof strides);
+  p->accesses[k] = (Access){.tensor = a->tensor, .offset = c->zero, .stride = stride + 1};
+  p->of[k] = pointer_of(p, a, strides);
   p->pointers[k] = arena_printf(p->c->arena, "x%u", p->of[k]);
   return true;
 }
@@ -99,7 +111,7 @@ static bool place_operands(TilePrinter *p, const PTensor *out, uint32_t done, co
   p->pointers = NEW_ARRAY(a, Str, n);
   p->given = NEW_ARRAY(a, Str, n);
   p->operands = NEW_ARRAY(a, TileOperand, n);
-  p->index = NEW_ARRAY(a, const Dim *, n);
+  p->stride = arena_alloc(a, n * sizeof *p->stride);
   p->of = NEW_ARRAY(a, uint32_t, n);
   for (uint32_t k = 1; k < n; k++)
     if (is_read(&p->expr, k) && !place_operand(p, k, &p->e->loads[k - 1], out, t)) return false;
@@ -112,9 +124,8 @@ static void print_pointers(TilePrinter *p, StrBuf *b) {
   bool *done = NEW_ARRAY(p->c->arena, bool, p->n_operands + 1), used[3] = {false};
   for (uint32_t k = 1; k <= p->e->n_loads; k++) {
     if (!p->pointers[k].len || done[p->of[k]]) continue;
-    const Access *a = &p->accesses[k];
-    const Dim *stride[3] = {p->index[p->of[k]], a->stride[0], a->stride[1]};
-    const char *type = emit_ctype(p->c, a->tensor);
+    const Dim *const *stride = p->stride[p->of[k]];
+    const char *type = emit_ctype(p->c, p->accesses[k].tensor);
     done[p->of[k]] = true;
     sb_printf(b, "  const %s *restrict %s = (const %s *)x[%u]", type, p->pointers[k].ptr, type, p->of[k]);
     for (int i = 0; i < 3; i++) {
@@ -129,34 +140,36 @@ static void print_pointers(TilePrinter *p, StrBuf *b) {
     if (!used[i]) sb_printf(b, "  (void)%s;\n", at[i]);
 }
 
-static ExprPrinter columns_printer(TilePrinter *p, const char *column) {
-  Str *coords = NEW_ARRAY(p->c->arena, Str, 2);
-  coords[0] = STR("i");
-  coords[1] = arena_printf(p->c->arena, "%s", column);
+static ExprPrinter columns_printer(TilePrinter *p, const char *column, Str lane) {
+  Str *coords = NEW_ARRAY(p->c->arena, Str, N_AXES);
+  coords[ROW] = STR("i");
+  coords[COLUMN] = arena_printf(p->c->arena, "%s", column);
+  coords[LANE] = lane;
   Str *given = arena_dup(p->c->arena, p->given, (p->e->n_loads + 1) * sizeof *given);
-  given[0] = arena_printf(p->c->arena, "y[%.*s]", STR_WHOLE(expr_bare(coords[1])));
-  return expr_printer(p->c, &p->expr, 2, coords, p->accesses, p->pointers, given, "t", true);
+  given[0] = arena_printf(p->c->arena, "y[%.*s]", STR_WHOLE(expr_bare(coords[COLUMN])));
+  return expr_printer(p->c, &p->expr, N_AXES, coords, p->accesses, p->pointers, given, "t", true);
 }
 
 static void print_body(TilePrinter *p, StrBuf *b) {
   StrBuf again = sb_new(p->c->arena); /* names of the rest's nodes, declared once */
-  ExprPrinter e = columns_printer(p, "(j + l)"), rest = columns_printer(p, "j");
+  const int lanes = (int)p->lanes;
+  ExprPrinter e = columns_printer(p, "(j + l)", STR("l")), rest = columns_printer(p, "j", arena_printf(p->c->arena, "(j %% %d)", lanes));
   expr_print_depth(&e, b, 0, 2);
   expr_print_depth(&rest, &again, 0, 2);
   sb_puts(b, "  for (size_t i = 0; i < m; i++, tile += ld) {\n    float *const y = tile;\n    size_t j = 0;\n");
   expr_print_depth(&e, b, 1, 4);
   expr_print_depth(&rest, &again, 1, 4);
-  sb_printf(b, "    for (; j + %d <= n; j += %d) {\n      CN_LANES\n      for (size_t l = 0; l < %d; l++) {\n", LANES, LANES, LANES);
-  expr_print_depth(&e, b, 2, 8);
+  sb_printf(b, "    for (; j + %d <= n; j += %d) {\n      CN_LANES\n      for (size_t l = 0; l < %d; l++) {\n", lanes, lanes, lanes);
+  for (unsigned depth = 1 + COLUMN; depth <= N_AXES; depth++) expr_print_depth(&e, b, depth, 8);
   sb_printf(b, "        y[j + l] = %.*s;\n      }\n    }\n", STR_WHOLE(expr_bare(expr_print_result(&e))));
   sb_puts(b, "    for (; j < n; j++) {\n");
-  expr_print_depth(&rest, b, 2, 6);
+  for (unsigned depth = 1 + COLUMN; depth <= N_AXES; depth++) expr_print_depth(&rest, b, depth, 6);
   sb_printf(b, "      y[j] = %.*s;\n    }\n  }\n", STR_WHOLE(expr_bare(expr_print_result(&rest))));
 }
 
 TileFunction emit_tile(EmitCtx *c, const Step *s, uint32_t out_tensor, const Epilogue *e, uint32_t done, const TileAxes *axes) {
   TileFunction none = {0};
-  TilePrinter p = {.c = c, .e = e};
+  TilePrinter p = {.c = c, .e = e, .lanes = LANES};
   const PTensor *out = &c->program->tensors.data[out_tensor];
   if (!e->expr.n || done + 1 == e->expr.n || out->dtype != DT_f32) return none;
   if (axes->columns > out->rank || !place_operands(&p, out, done, axes)) return none;

@@ -9,6 +9,7 @@
 typedef struct TileAxes {
   uint32_t rows, columns;
   const Dim *group_rows; /* of a grouped convolution: rows of one matrix, rows being all groups'; else NULL */
+  bool whole_blocks;     /* a tile begins and ends with the last axis: blocks of channels */
   bool batched;          /* the step loops over axes [0, rows) itself and moves the operands' pointers */
 } TileAxes;
 
