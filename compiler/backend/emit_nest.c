@@ -5,7 +5,7 @@
 #include "backend/language.h"
 #include "lower/share.h"
 
-enum { LANES = 16, STRIP = 64, BLOCK = 2048, TURNED = 64 };
+enum { LANES = 16, STRIP = 64, BLOCK = 2048, TURNED = 64, UNROLLED = 64 /* turns: clang may unroll a loop of so few */ };
 
 static const char *index_type(const NestPrinter *p) { return p->wide ? "int64_t" : "int32_t"; }
 
@@ -39,13 +39,11 @@ void nest_store(NestPrinter *p, ExprPrinter *e, Str value, unsigned indent) {
 }
 
 /* ---- map -------------------------------------------------------------------------------------------------------------------- */
-/* Compilers make vector code of a loop at -O2 only where they know that its trip count is a multiple of the vector's length. */
-static bool wants_lanes(const NestPrinter *p) {
+/* Vectors along the last axis are loads and stores. */
+static bool has_lanes(const NestPrinter *p) {
   const Nest *n = p->n;
   const uint32_t last = n->n_axes - 1;
-  int64_t extent = 0;
   if (!n->n_axes || n->map.n == 1 || !dim_is(n->store.stride[last], 1) || n->store.n_indirect) return false;
-  if (p->parted != last && dim_is_const(n->extent[last], &extent) && (extent < LANES || extent % LANES == 0)) return false;
   if (dtype_rows[p->p->tensors.data[n->store.tensor].dtype].bits < 8) return false;
   for (uint32_t k = 0; k < n->n_loads; k++) {
     const Dim *stride = n->loads[k].stride[last];
@@ -53,6 +51,21 @@ static bool wants_lanes(const NestPrinter *p) {
     if (dtype_rows[p->p->tensors.data[n->loads[k].tensor].dtype].bits < 8) return false;
   }
   return true;
+}
+
+/* Compilers make vector code of a loop at -O2 only where they know that its trip count is a multiple of the vector's length. */
+static bool wants_lanes(const NestPrinter *p) {
+  const uint32_t last = p->n->n_axes - 1;
+  int64_t extent;
+  if (!has_lanes(p)) return false;
+  return p->parted == last || !dim_is_const(p->n->extent[last], &extent) || (extent >= LANES && extent % LANES != 0);
+}
+
+/* A last axis of few lanes, a block of channels: a vector or some. */
+static bool is_lanes(const NestPrinter *p) {
+  const uint32_t last = p->n->n_axes - 1;
+  int64_t extent;
+  return has_lanes(p) && last > 0 && p->parted != last && dim_is_const(p->n->extent[last], &extent) && extent <= UNROLLED && extent % 4 == 0;
 }
 
 /* The last axis by LANES elements a turn, then the rest one by one. What outer loops know is declared once, by e. */
@@ -121,11 +134,13 @@ static void print_map(NestPrinter *p) {
     print_map_lanes(p);
     return;
   }
+  const bool lanes = turned == n && is_lanes(p);
   ExprPrinter e = nest_map_printer(p);
   unsigned indent = 2;
   expr_print_depth(&e, p->b, 0, indent);
   for (uint32_t j = 0; j < n; j++, indent += 2) {
     if (j == turned) open_turned(p, indent), indent += 2;
+    if (lanes && j + 1 == n) sb_printf(p->b, "%*sCN_LANES\n", (int)indent, "");
     if (turned < n && j + 1 == n) sb_printf(p->b, "%*sfor (%s i%u = from; i%u < to; i%u++) {\n", (int)indent, "", index_type(p), j, j, j);
     else nest_open_loop(p, j, indent);
     expr_print_depth(&e, p->b, j + 1, indent + 2);
