@@ -293,6 +293,29 @@ CN_KERNEL void cn_blocked_pool_inner_f32(const cn_blocked_pool_row *r, size_t x,
   }
 }
 
+/* The sum of the window at x, rows and four columns apart: one sum of a whole image would round more, and wait for each addition. */
+CN_KERNEL cn_vf32 cn_blocked_pool_sum_f32(const cn_blocked_pool_row *r, size_t x) {
+  const cn_window *w = &r->args->window;
+  const size_t lanes = CN_VF32_LANES, step = w->dilation[2] * lanes;
+  const cn_blocked_taps t = cn_blocked_taps_at(w, 2, x);
+  const ptrdiff_t column = (ptrdiff_t)(x * w->stride[2] + t.lo * w->dilation[2]) - w->pad[2];
+  cn_vf32 sum = cn_vf32_zero();
+  for (size_t ky = r->y.lo; ky < r->y.hi && t.lo < t.hi; ky++) {
+    const float *p = r->in + ((r->row + (ptrdiff_t)(ky * w->dilation[1])) * (ptrdiff_t)w->in[2] + column) * (ptrdiff_t)lanes;
+    cn_vf32 part[4];
+    size_t n = t.hi - t.lo;
+    CN_UNROLL(4)
+    for (size_t i = 0; i < 4; i++) part[i] = cn_vf32_zero();
+    for (; n >= 4; n -= 4, p += 4 * step) {
+      CN_UNROLL(4)
+      for (size_t i = 0; i < 4; i++) part[i] = cn_vf32_add(part[i], cn_vf32_load(p + i * step));
+    }
+    for (; n > 0; n--, p += step) part[0] = cn_vf32_add(part[0], cn_vf32_load(p));
+    sum = cn_vf32_add(sum, cn_vf32_add(cn_vf32_add(part[0], part[1]), cn_vf32_add(part[2], part[3])));
+  }
+  return sum;
+}
+
 /* The output at x, anywhere; k 0: of any window. */
 CN_KERNEL void cn_blocked_pool_one_f32(const cn_blocked_pool_row *r, size_t x, int op, size_t k) {
   const cn_window *w = &r->args->window;
@@ -302,6 +325,8 @@ CN_KERNEL void cn_blocked_pool_one_f32(const cn_blocked_pool_row *r, size_t x, i
     const ptrdiff_t column = (ptrdiff_t)(x * w->stride[2]) - w->pad[2];
     const float *p = r->in + ((r->row + (ptrdiff_t)r->y.lo) * (ptrdiff_t)w->in[2] + column) * lanes;
     v = cn_blocked_border_f32(p, w->in[2] * CN_VF32_LANES, r->y, cn_blocked_taps_at(w, 2, x), 0, op, k, v);
+  } else if (op == CN_WINDOW_SUM) {
+    v = cn_blocked_pool_sum_f32(r, x);
   } else {
     v = cn_blocked_window_f32(w, r->in, r->row, r->y, x, 0, op, v);
   }

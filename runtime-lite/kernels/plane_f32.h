@@ -86,14 +86,22 @@ CN_KERNEL cn_vf32 cn_window_step_f32(int op, cn_vf32 x, cn_vf32 v, cn_vf32 acc) 
   return op == CN_WINDOW_DOT ? cn_vf32_fma(x, v, acc) : op == CN_WINDOW_MAX ? cn_vf32_maxn(acc, v) : cn_vf32_add(acc, v);
 }
 
-/* acc[rows] of one vector of columns, rows output rows below each other: all taps in order. src points at the window of the
- * first; weights [taps] for CN_WINDOW_DOT. op and rows are literals. */
+/* acc[rows] of one vector of columns, rows output rows below each other: all taps in order, but of a sum each row of taps by itself: one
+ * sum of a large window would round more. src points at the window of the first; weights [taps] for CN_WINDOW_DOT. op and rows are literals. */
 CN_KERNEL void cn_window_any_f32(const cn_window *w, const cn_plane *p, const float *src, const float *weights, int op,
                                  size_t rows, cn_vf32 *acc) {
   const size_t down = w->stride[1] * p->row, skip = w->dilation[2] / w->stride[2], turn = w->dilation[2] % w->stride[2];
+  cn_vf32 above[4];
+  CN_UNROLL(4)
+  for (size_t i = 0; i < rows; i++) above[i] = cn_vf32_zero();
   for (size_t kz = 0; kz < w->kernel[0]; kz++) {
     for (size_t ky = 0; ky < w->kernel[1]; ky++) {
       const float *s = src + kz * p->slice + ky * w->dilation[1] * p->row;
+      CN_UNROLL(4)
+      for (size_t i = 0; op == CN_WINDOW_SUM && i < rows; i++) {
+        above[i] = cn_vf32_add(above[i], acc[i]);
+        acc[i] = cn_vf32_zero();
+      }
       for (size_t kx = 0, q = 0; kx < w->kernel[2]; kx++) {
         const cn_vf32 x = op == CN_WINDOW_DOT ? cn_vf32_set1(*weights++) : cn_vf32_zero();
         CN_UNROLL(4)
@@ -107,6 +115,8 @@ CN_KERNEL void cn_window_any_f32(const cn_window *w, const cn_plane *p, const fl
       }
     }
   }
+  CN_UNROLL(4)
+  for (size_t i = 0; op == CN_WINDOW_SUM && i < rows; i++) acc[i] = cn_vf32_add(above[i], acc[i]);
 }
 
 /* From the start. */

@@ -4,8 +4,8 @@
   float64.py MODEL.onnx DATA_SET_DIR [OUT_DIR]
 
 prints how far each recorded output of the data set lies from the evaluation, and writes a data set with the evaluated
-outputs in place of the recorded ones. Only the operators that such models needed so far, by the standard's formulas,
-deprecated image operators included.
+outputs in place of the recorded ones. Convolutions, normalisations and deprecated image operators by the standard's formulas, all else by onnx's
+reference evaluation.
 """
 import sys
 from pathlib import Path
@@ -13,13 +13,15 @@ from pathlib import Path
 import numpy as np
 import onnx
 from onnx import numpy_helper
+from onnx.reference import ReferenceEvaluator
 
 
-def taps(x, kernel, stride, out):
+def taps(x, kernel, stride, out, dilation=(1, 1)):
     """[(i, j, the pixels of x that tap i, j reads for every output pixel)]"""
     for i in range(kernel[0]):
         for j in range(kernel[1]):
-            yield i, j, x[:, :, i:i + stride[0] * (out[0] - 1) + 1:stride[0], j:j + stride[1] * (out[1] - 1) + 1:stride[1]]
+            y0, x0 = i * dilation[0], j * dilation[1]
+            yield i, j, x[:, :, y0:y0 + stride[0] * (out[0] - 1) + 1:stride[0], x0:x0 + stride[1] * (out[1] - 1) + 1:stride[1]]
 
 
 def channels(v):
@@ -28,13 +30,15 @@ def channels(v):
 
 def conv(a, x, w, bias=None):
     top, left, bottom, right = a.get("pads", [0, 0, 0, 0])
-    stride = a.get("strides", [1, 1])
-    assert a.get("group", 1) == 1 and set(a.get("dilations", [1])) == {1} and a.get("auto_pad", b"") in (b"", b"NOTSET", b"VALID")
+    stride, dilation, groups = a.get("strides", [1, 1]), a.get("dilations", [1, 1]), a.get("group", 1)
+    assert a.get("auto_pad", b"") in (b"", b"NOTSET", b"VALID")
     x = np.pad(x, ((0, 0), (0, 0), (top, bottom), (left, right)))
-    out = [(x.shape[2 + k] - w.shape[2 + k]) // stride[k] + 1 for k in (0, 1)]
-    y = np.zeros((x.shape[0], w.shape[0], *out))
-    for i, j, pixels in taps(x, w.shape[2:], stride, out):
-        y += np.einsum("mc,nchw->nmhw", w[:, :, i, j], pixels, optimize=True)
+    out = [(x.shape[2 + k] - (w.shape[2 + k] - 1) * dilation[k] - 1) // stride[k] + 1 for k in (0, 1)]
+    y = np.zeros((x.shape[0], groups, w.shape[0] // groups, *out))
+    parted = w.reshape(groups, -1, *w.shape[1:])
+    for i, j, pixels in taps(x, w.shape[2:], stride, out, dilation):
+        y += np.einsum("gmc,ngchw->ngmhw", parted[..., i, j], pixels.reshape(x.shape[0], groups, -1, *out), optimize=True)
+    y = y.reshape(x.shape[0], -1, *out)
     return y if bias is None else y + channels(bias)
 
 
@@ -54,6 +58,11 @@ def conv_transpose(a, x, w, bias=None):
 def instance_norm(a, x, scale, bias):
     mean, var = x.mean((2, 3), keepdims=True), x.var((2, 3), keepdims=True)
     return (x - mean) / np.sqrt(var + a.get("epsilon", 1e-5)) * channels(scale) + channels(bias)
+
+
+def batch_norm(a, x, scale, bias, mean, var):
+    """Of inference, as all versions have it."""
+    return (x - channels(mean)) / np.sqrt(channels(var) + a.get("epsilon", 1e-5)) * channels(scale) + channels(bias)
 
 
 def crop(a, x):
@@ -76,6 +85,7 @@ def broadcast(a, x, y):
 OPERATORS = {
     "Add": lambda a, x, y: x + broadcast(a, x, y),
     "Affine": lambda a, x: x * a.get("alpha", 1.0) + a.get("beta", 0.0),
+    "BatchNormalization": batch_norm,
     "Conv": conv,
     "ConvTranspose": conv_transpose,
     "Crop": crop,
@@ -86,14 +96,31 @@ OPERATORS = {
     "Relu": lambda a, x: np.maximum(x, 0),
     "Tanh": lambda a, x: np.tanh(x),
 }
+F32_OPERANDS = {("Resize", 1), ("Resize", 2)}  # whatever the tensor's type
 
 
-def evaluate(graph, inputs):
+def wide(x):
+    return x.astype(np.float64) if x.dtype == np.float32 else x
+
+
+def by_reference(model, node, values):
+    operands = {name: values[name].astype(np.float32) if (node.op_type, k) in F32_OPERANDS else values[name] for k, name in enumerate(node.input) if name}
+    graph = onnx.helper.make_graph([node], "node", [onnx.helper.make_empty_tensor_value_info(n) for n in operands],
+                                   [onnx.helper.make_empty_tensor_value_info(n) for n in node.output])
+    found = ReferenceEvaluator(onnx.helper.make_model(graph, opset_imports=model.opset_import)).run(None, operands)
+    return dict(zip(node.output, map(wide, found)))
+
+
+def evaluate(model, inputs):
     """{name: float64 array} of the graph's outputs."""
-    values = {t.name: numpy_helper.to_array(t).astype(np.float64) for t in graph.initializer}
-    values.update({name: x.astype(np.float64) for name, x in inputs.items()})
+    graph = model.graph
+    values = {t.name: wide(numpy_helper.to_array(t)) for t in graph.initializer}
+    values.update({name: wide(x) for name, x in inputs.items()})
     for node in graph.node:
         attributes = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
+        if node.op_type not in OPERATORS:
+            values.update(by_reference(model, node, values))
+            continue
         values[node.output[0]] = OPERATORS[node.op_type](attributes, *[values[name] for name in node.input if name])
     return {output.name: values[output.name] for output in graph.output}
 
@@ -104,11 +131,12 @@ def read(path):
 
 def judged(model, data_set, folder):
     """Writes the data set with evaluated outputs to folder; {output: greatest distance of the recorded one}."""
-    graph = onnx.load(str(model)).graph
+    loaded = onnx.load(str(model))
+    graph = loaded.graph
     held = {t.name for t in graph.initializer}
     names = [i.name for i in graph.input if i.name not in held]
     tensors = [read(data_set / f"input_{k}.pb") for k in range(len(names))]
-    outputs = evaluate(graph, {name: numpy_helper.to_array(t) for name, t in zip(names, tensors)})
+    outputs = evaluate(loaded, {name: numpy_helper.to_array(t) for name, t in zip(names, tensors)})
     folder.mkdir(parents=True, exist_ok=True)
     for k, tensor in enumerate(tensors):
         onnx.save_tensor(tensor, str(folder / f"input_{k}.pb"))
