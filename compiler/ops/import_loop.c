@@ -240,7 +240,7 @@ static const SeqType *after_seq(const Made *m, const SeqType *next, const SeqTyp
   const Dim **dims = arena_dup(a, next->dims, (size_t)next->rank * sizeof *dims);
   SeqType *s = arena_dup(a, next, sizeof *s);
   for (int32_t i = 0; i < next->rank; i++)
-    if (dims[i] && (is_inner(m->l, dims[i]) || (now && now->rank == next->rank && now->dims[i] != dims[i]))) dims[i] = NULL;
+    if (dims[i] && (loop_is_inner(m->l, dims[i]) || (now && now->rank == next->rank && now->dims[i] != dims[i]))) dims[i] = NULL;
   s->dims = dims;
   return s;
 }
