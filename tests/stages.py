@@ -119,6 +119,7 @@ LIMITS = "{python} tests/control/limits.py --castnet {plain}"
 CONTROL = "{python} tests/conformance/run.py --cases {control} --expected tests/control/expected_failures.txt"
 MUTANTS = "{python} tests/conformance/run.py --castnet {plain} --expected tests/control/expected_failures.txt"
 MODELS = "{python} tests/models/run.py --castnet {plain}"
+REPORTS = "{python} tests/cli/reports.py --castnet {sanitize} --cases {cases} --models={models}"
 POISON = "{python} tests/conformance/run.py --castnet {plain} --check=--poison"
 CONTRACT_WIDE = "{python} tests/contract/run.py --castnet {plain} --cases {cases} --target x86-64-v4,x86-64-v4-vnni"
 
@@ -229,11 +230,11 @@ STAGES = [
           ["{python} tests/cuda/run.py --castnet {plain}", "{python} tests/cuda/compile.py --castnet {plain}", CUDA_MODELS, f"{CUDA_CASES} --every 10 --timeout 900"]),
     Stage("hostile", "hostile and odd files: verdicts, memory, time",
           [hostile("plain")]),
-    Stage("sanitize", "a shard of the suite and of the hostile files under ASan and UBSan",
+    Stage("sanitize", "a shard of the suite and of the hostile files under ASan and UBSan; reports on models",
           ["{python} tests/conformance/run.py --castnet {sanitize} --cases {cases} --sanitize --every 16",
-           hostile("sanitize", "--sanitize", "--every 3")],
+           hostile("sanitize", "--sanitize", "--every 3"), REPORTS + " --every 60"],
           ["{python} tests/conformance/run.py --castnet {sanitize} --cases {cases} --sanitize",
-           hostile("sanitize", "--sanitize")]),
+           hostile("sanitize", "--sanitize"), REPORTS + " --every 4", REPORTS + " --every 16 --target x86-64"]),
     Stage("fuzz", "fresh mutations of valid models",
           ["{python} tests/hostile/fuzz.py --castnet {sanitize} --cases {cases} --seconds 60"],
           ["{python} tests/hostile/fuzz.py --castnet {sanitize} --cases {cases} --seconds 1800"]),
