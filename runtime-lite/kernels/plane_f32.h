@@ -97,10 +97,12 @@ CN_KERNEL void cn_window_any_f32(const cn_window *w, const cn_plane *p, const fl
   for (size_t kz = 0; kz < w->kernel[0]; kz++) {
     for (size_t ky = 0; ky < w->kernel[1]; ky++) {
       const float *s = src + kz * p->slice + ky * w->dilation[1] * p->row;
-      CN_UNROLL(4)
-      for (size_t i = 0; op == CN_WINDOW_SUM && i < rows; i++) {
-        above[i] = cn_vf32_add(above[i], acc[i]);
-        acc[i] = cn_vf32_zero();
+      if (op == CN_WINDOW_SUM) {
+        CN_UNROLL(4)
+        for (size_t i = 0; i < rows; i++) {
+          above[i] = cn_vf32_add(above[i], acc[i]);
+          acc[i] = cn_vf32_zero();
+        }
       }
       for (size_t kx = 0, q = 0; kx < w->kernel[2]; kx++) {
         const cn_vf32 x = op == CN_WINDOW_DOT ? cn_vf32_set1(*weights++) : cn_vf32_zero();
@@ -115,8 +117,10 @@ CN_KERNEL void cn_window_any_f32(const cn_window *w, const cn_plane *p, const fl
       }
     }
   }
-  CN_UNROLL(4)
-  for (size_t i = 0; op == CN_WINDOW_SUM && i < rows; i++) acc[i] = cn_vf32_add(above[i], acc[i]);
+  if (op == CN_WINDOW_SUM) {
+    CN_UNROLL(4)
+    for (size_t i = 0; i < rows; i++) acc[i] = cn_vf32_add(above[i], acc[i]);
+  }
 }
 
 /* From the start. */
