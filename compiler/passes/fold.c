@@ -19,6 +19,7 @@ typedef struct Fold {
 typedef struct Chain { /* what computes a value from constants, in order */
   const Node *nodes[MOST_NODES];
   size_t n, bytes; /* of the constants */
+  size_t made;     /* bytes of the results on the way, together */
   unsigned cost;   /* of a point */
 } Chain;
 
@@ -32,21 +33,6 @@ static bool foldable_op(const Node *n) {
 
 static bool is_held(const Fold *f, const Value *v) { return v->id < f->n_values && f->held[v->id]; }
 
-static bool add_to_chain(const Fold *f, Chain *c, const Node *n) {
-  for (size_t i = 0; i < c->n; i++)
-    if (c->nodes[i] == n) return true;
-  for (uint32_t k = 0; k < n->n_in; k++) {
-    const Value *v = n->in[k];
-    if (!v) continue;
-    if (v->data) c->bytes += v->data->n_bytes;
-    else if (!is_held(f, v) || !add_to_chain(f, c, v->def)) return false;
-  }
-  if (c->n == MOST_NODES) return false;
-  if (n->op == OP_POINTWISE) c->cost += virt_expr_cost(&((const PointwiseAttr *)n->attr)->expr);
-  c->nodes[c->n++] = n;
-  return true;
-}
-
 /* Bytes of a node's result where that is of known size and may be stored. */
 static bool result_bytes(const Node *n, size_t *ret) {
   const Type *t = &n->out[0]->type;
@@ -56,6 +42,28 @@ static bool result_bytes(const Node *n, size_t *ret) {
     if (!dim_is_const(t->dims[a], &d) || !size_mul(count, (size_t)d, &count)) return false;
   }
   return dtype_rows[t->dtype].kind != KIND_X && dtype_rows[t->dtype].kind != KIND_C && dtype_bytes(t->dtype, count, ret);
+}
+
+/* n with what it is computed from; false where that is more than folds as one. */
+static bool add_to_chain(const Fold *f, Chain *c, const Node *n) {
+  for (size_t i = 0; i < c->n; i++)
+    if (c->nodes[i] == n) return true;
+  for (uint32_t k = 0; k < n->n_in; k++) {
+    const Value *v = n->in[k];
+    if (!v) continue;
+    if (v->data) {
+      c->bytes += v->data->n_bytes;
+      continue;
+    }
+    size_t bytes;
+    if (!is_held(f, v) || !result_bytes(v->def, &bytes) || bytes > MOST - c->made) return false;
+    c->made += bytes;
+    if (!add_to_chain(f, c, v->def)) return false;
+  }
+  if (c->n == MOST_NODES) return false;
+  if (n->op == OP_POINTWISE) c->cost += virt_expr_cost(&((const PointwiseAttr *)n->attr)->expr);
+  c->nodes[c->n++] = n;
+  return true;
 }
 
 /* The chain in a graph of its own, sharing dimensions and constants with ir. */
