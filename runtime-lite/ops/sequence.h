@@ -207,17 +207,25 @@ CN_NOINLINE int cn_op_seq_length(const castnet_tensor *in, size_t n_in, castnet_
   return CASTNET_OK;
 }
 
+/* The tensor at in[1] of sequence in[0], without in[1] the first; CASTNET_OK, or why there is none. */
+CN_INLINE int cn_seq_chosen(const castnet_tensor *in, size_t n_in, const unsigned char **ret_item) {
+  const cn_seq_head h = cn_seq_read(in[0].data);
+  int64_t i;
+  if (h.count == CN_SEQ_NONE) return CASTNET_ERR_OP;
+  if (!cn_seq_place(in, n_in, 1, h.count, h.count - 1, 0, &i)) return n_in < 2 ? CASTNET_ERR_OP : CASTNET_ERR_INDEX;
+  *ret_item = cn_seq_find(in[0].data, i);
+  return CASTNET_OK;
+}
+
 /* in: sequence, place (absent: the first, and it is an error of the operator if there is none); out: that tensor. Without room for
  * it: its dimensions only; with room they must be as given. */
 CN_NOINLINE int cn_op_seq_at(const castnet_tensor *in, size_t n_in, castnet_tensor *out, size_t n_out, const castnet_attr *attrs,
                              size_t n_attrs, void *scratch, size_t scratch_size, const castnet_env *env) {
-  const cn_seq_head h = cn_seq_read(in[0].data);
-  int64_t i;
+  const unsigned char *item = NULL;
   (void)n_out, (void)attrs, (void)n_attrs, (void)scratch, (void)scratch_size, (void)env;
-  if (h.count == CN_SEQ_NONE) return CASTNET_ERR_OP;
-  if (!cn_seq_place(in, n_in, 1, h.count, h.count - 1, 0, &i)) return n_in < 2 ? CASTNET_ERR_OP : CASTNET_ERR_INDEX;
-  const unsigned char *item = cn_seq_find(in[0].data, i);
   size_t n = 1;
+  const int status = cn_seq_chosen(in, n_in, &item);
+  if (status != CASTNET_OK) return status;
   if (cn_seq_read_item(item).rank != (int64_t)out->rank) return CASTNET_ERR_DIM;
   for (size_t k = 0; k < out->rank; k++) {
     const int64_t d = cn_seq_dim(item, (int64_t)k);
@@ -232,13 +240,11 @@ CN_NOINLINE int cn_op_seq_at(const castnet_tensor *in, size_t n_in, castnet_tens
 /* in: sequence, place (absent: the first); out: s64, the rank of the tensor there. */
 CN_NOINLINE int cn_op_seq_rank(const castnet_tensor *in, size_t n_in, castnet_tensor *out, size_t n_out, const castnet_attr *attrs,
                                size_t n_attrs, void *scratch, size_t scratch_size, const castnet_env *env) {
-  const cn_seq_head h = cn_seq_read(in[0].data);
-  int64_t i;
+  const unsigned char *item = NULL;
   (void)n_out, (void)attrs, (void)n_attrs, (void)scratch, (void)scratch_size, (void)env;
-  if (h.count == CN_SEQ_NONE) return CASTNET_ERR_OP;
-  if (!cn_seq_place(in, n_in, 1, h.count, h.count - 1, 0, &i)) return n_in < 2 ? CASTNET_ERR_OP : CASTNET_ERR_INDEX;
-  *(int64_t *)out[0].data = cn_seq_read_item(cn_seq_find(in[0].data, i)).rank;
-  return CASTNET_OK;
+  const int status = cn_seq_chosen(in, n_in, &item);
+  if (status == CASTNET_OK) *(int64_t *)out[0].data = cn_seq_read_item(item).rank;
+  return status;
 }
 
 /* How the axis of a tensor is cut: part i of n, its first element and how many. */
