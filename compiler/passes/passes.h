@@ -31,6 +31,8 @@ bool pass_gather(Ir *ir);
 bool pass_phases(Ir *ir);
 /* Convolutions whose window is the whole image become products, pools reductions; taps that read nothing but padding go. */
 bool pass_whole(Ir *ir);
+/* Pools in plain channels over images one column wide go along the next axis, as vectors then can. After pass_layout. */
+bool pass_narrow(Ir *ir);
 
 /* Products and convolutions of dequantised operands become integer ones; what quantises them again joins their scales. */
 bool pass_quantise(Ir *ir);

@@ -112,4 +112,6 @@ bool passes_run(Ir *ir, PassOptions opt) {
   return !diags_any(ir->diags);
 }
 
-bool passes_layout(Ir *ir, uint32_t block) { return pass_layout(ir, block) && verify_after(ir, "layout") && !diags_any(ir->diags); }
+bool passes_layout(Ir *ir, uint32_t block) {
+  return pass_layout(ir, block) && verify_after(ir, "layout") && pass_narrow(ir) && verify_after(ir, "narrow") && !diags_any(ir->diags);
+}

@@ -114,3 +114,33 @@ bool pass_whole(Ir *ir) {
     if (pass_rewrite(ir, whole, NULL)) (void)pass_fold(ir);
   return true;
 }
+
+/* An image of one column, which a pool in plain channels leaves alone. */
+static bool is_column(const Node *n) {
+  if (n->op != OP_POOL || n->n_out > 1) return false;
+  const PoolAttr *a = n->attr;
+  const uint32_t last = a->n_spatial - 1;
+  if (a->n_spatial < 2 || a->block || a->kernel[last] != 1) return false;
+  return dim_is(n->in[0]->type.dims[2 + last], 1) && dim_is(n->out[0]->type.dims[2 + last], 1) && dim_is(a->pad_lo[last], 0) && dim_is(a->pad_hi[last], 0);
+}
+
+static bool narrow(Builder *b, const Node *n, Value **ret, void *user) {
+  (void)user;
+  if (!is_column(n)) return false;
+  PoolAttr a = *(const PoolAttr *)n->attr;
+  a.n_spatial--;
+  const Type *want = &n->out[0]->type;
+  Value *x = build_reshape(b, n->in[0], want->rank - 1, n->in[0]->type.dims), *y = NULL;
+  for (int ceil_mode = 0; ceil_mode < 2 && x; ceil_mode++) { /* which of them it was, the node no longer says */
+    y = build_pool(b, x, a, ceil_mode, NULL);
+    if (!y || memcmp(y->type.dims, want->dims, y->type.rank * sizeof *want->dims) == 0) break;
+    y = NULL;
+  }
+  ret[0] = y ? build_reshape(b, y, want->rank, want->dims) : NULL;
+  return ret[0] != NULL;
+}
+
+bool pass_narrow(Ir *ir) {
+  (void)pass_rewrite(ir, narrow, NULL);
+  return true;
+}
