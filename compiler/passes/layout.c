@@ -323,12 +323,34 @@ static bool by_place(const Value *v, const Value *out) {
   return all > 3 && r <= all && (r + 1 < all || dim_is(v->type.dims[r + 1 - all], 1)) && (r < all || dim_is(v->type.dims[0], 1));
 }
 
+/* A constant for each channel and place, as the slopes of PRelu may be; the same for all images. */
+static bool by_element(const Value *v, const Value *out) {
+  const uint32_t r = v->type.rank, all = out->type.rank, images = r < all ? 0 : 1;
+  if (!v->data || v->type.dtype != DT_f32 || all > 4 || r + 1 < all || r > all || (images && !dim_is(v->type.dims[0], 1))) return false;
+  for (uint32_t a = 1; a < all; a++)
+    if (v->type.dims[a - 1 + images] != out->type.dims[a]) return false;
+  return true;
+}
+
+/* Such a constant in blocks: [1][blocks][H][W][block], zeros behind the last channel. */
+static Value *in_blocks(Builder *b, const Layout *l, const Value *v, const Value *out) {
+  const int64_t channels = size_of(out, 1), room = round_up(channels, l->block);
+  const size_t area = (size_t)area_of(out), block = (size_t)l->block;
+  const float *src = tensor_host_elements(b->ir->arena, v->data);
+  float *dst = NEW_ARRAY(b->ir->arena, float, (size_t)room * area);
+  for (size_t c = 0; c < (size_t)channels; c++)
+    for (size_t i = 0; i < area; i++) dst[(c / block * area + i) * block + c % block] = src[c * area + i];
+  const Dim *dims[5] = {b->ir->dims->one, bd_const(b, room / l->block), height_of(b, out), width_of(out), bd_const(b, l->block)};
+  return ir_add_const(b->ir, type_tensor(b->ir, DT_f32, 5, dims), tensor_take_host(b->ir->arena, DT_f32, (size_t)room * area, dst), v->name);
+}
+
 /* An operand over blocks; NULL where it has no such form. */
 static Value *blocked_operand(Builder *b, Layout *l, Value *v, const Value *out) {
   Value *own = blocked_of(l, v);
   if (is_single(v)) return v->type.rank <= out->type.rank ? v : NULL;
   if (own && (is_full(v, out) || by_channel(v, out))) return own;
   if (by_place(v, out)) return build_unsqueeze(b, v, 1u << v->type.rank);
+  if (by_element(v, out)) return in_blocks(b, l, v, out);
   if (!by_channel(v, out)) return NULL;
   const Dim *one = b->ir->dims->one, *images = v->type.rank == out->type.rank ? v->type.dims[0] : one;
   if (v->data && images == one) {
@@ -348,7 +370,7 @@ static bool has_place(const Expr *e) {
 
 /* Whether an operand has a form over blocks. */
 static bool has_blocks(const Layout *l, const Value *v, const Value *out) {
-  return (is_full(v, out) && blocked_of(l, v)) || by_channel(v, out) || by_place(v, out) || (is_single(v) && v->type.rank <= out->type.rank);
+  return (is_full(v, out) && blocked_of(l, v)) || by_channel(v, out) || by_place(v, out) || by_element(v, out) || (is_single(v) && v->type.rank <= out->type.rank);
 }
 
 static bool layout_pointwise(Builder *b, const Node *n, Layout *l, Value **ret) {
@@ -359,7 +381,7 @@ static bool layout_pointwise(Builder *b, const Node *n, Layout *l, Value **ret) 
   for (uint32_t k = 0; k < n->n_in; k++) { /* first without making anything */
     if (!has_blocks(l, n->in[k], out)) return false;
     if (!rows && is_full(n->in[k], out)) rows = blocked_of(l, n->in[k]);
-    cut = cut || (!is_single(n->in[k]) && by_place(n->in[k], out));
+    cut = cut || (!is_single(n->in[k]) && (by_place(n->in[k], out) || by_element(n->in[k], out)));
   }
   if (!rows) return false;
   Type t = cut ? blocked_type(b, l, out) : type_tensor(b->ir, out->type.dtype, rows->type.rank, rows->type.dims);

@@ -20,6 +20,8 @@ bool pass_gradient(Ir *ir);
 bool pass_fold(Ir *ir);
 /* Dead nodes go. (Views of views and copies are one after lowering: lower/virt.h.) */
 bool pass_simplify(Ir *ir);
+/* Transpositions go behind element-wise work, and where one meets its inverse, both go. */
+bool pass_sink(Ir *ir);
 /* Decomposed patterns that exporters leave are joined: per-channel scale and shift into a convolution's weights, pads into
  * its padding. */
 bool pass_fuse(Ir *ir);

@@ -1,0 +1,98 @@
+/* Transpositions sink behind what takes elements one by one, until they meet their inverses and both are gone. Exporters of models whose
+ * channels come last put one before and one behind each convolution: what stands between two convolutions then reads with wide
+ * strides, and no layout of channels in blocks goes through it. */
+#include "passes/passes.h"
+
+/* Whether v transposes: ret_perm[j] is the operand's axis that axis j of v is. */
+static bool is_transposed(const Value *v, uint32_t *ret_perm) {
+  if (!v || v->data || !v->def || v->def->op != OP_VIEW || v->def->in[0]->type.rank != v->type.rank) return false;
+  const Affine *index = ((const ViewAttr *)v->def->attr)->index;
+  const uint32_t rank = v->type.rank;
+  uint32_t seen = 0;
+  bool moves = false;
+  for (uint32_t a = 0; a < rank; a++) {
+    uint32_t at = rank;
+    for (uint32_t j = 0; j < rank; j++) {
+      const Dim *c = affine_coef(&index[a], j);
+      if (c && (at < rank || !dim_is(c, 1))) return false;
+      if (c) at = j;
+    }
+    if (at == rank || !dim_is(index[a].offset, 0) || (seen >> at & 1) || v->type.dims[at] != v->def->in[0]->type.dims[a]) return false;
+    seen |= (uint32_t)1 << at;
+    ret_perm[at] = a;
+    moves |= at != a;
+  }
+  return moves;
+}
+
+static bool same_perm(const Value *v, uint32_t rank, const uint32_t *perm) {
+  uint32_t own[MAX_RANK];
+  return v->type.rank == rank && is_transposed(v, own) && memcmp(own, perm, rank * sizeof *perm) == 0;
+}
+
+static bool same_dims(const Value *v, const Value *as) {
+  return v->type.rank == as->type.rank && memcmp(v->type.dims, as->type.dims, v->type.rank * sizeof *v->type.dims) == 0;
+}
+
+/* v, which broadcasts to `rank` axes, as it lies before the transposition. */
+static Value *lifted(Builder *b, Value *v, uint32_t rank, const uint32_t *perm) {
+  uint32_t back[MAX_RANK];
+  if (v->type.rank == 0) return v;
+  if (same_perm(v, rank, perm)) return v->def->in[0];
+  if (v->type.rank < rank) v = build_unsqueeze(b, v, ((uint32_t)1 << (rank - v->type.rank)) - 1);
+  for (uint32_t j = 0; j < rank; j++) back[perm[j]] = j;
+  return v ? build_transpose(b, v, back) : NULL;
+}
+
+/* The transposition that operands of the result's shape share. Another of that shape has to be a constant: it would be moved instead. */
+static const Value *shared_transposition(const Node *n, uint32_t *ret_perm) {
+  const Value *first = NULL, *out = n->out[0];
+  for (uint32_t k = 0; k < n->n_in; k++) {
+    const Value *v = n->in[k];
+    if (!same_dims(v, out) || v->data) continue;
+    if (!first && !is_transposed(v, ret_perm)) return NULL;
+    if (first && !same_perm(v, out->type.rank, ret_perm)) return NULL;
+    first = v;
+  }
+  return first;
+}
+
+static bool has_place(const Expr *e) {
+  for (uint32_t i = 0; i < e->n; i++)
+    if (e->nodes[i].kind == EXPR_INDEX) return true;
+  return false;
+}
+
+static bool sink_pointwise(Builder *b, const Node *n, Value **ret) {
+  const uint32_t rank = n->out[0]->type.rank;
+  uint32_t perm[MAX_RANK];
+  const Value *through = has_place(&((const PointwiseAttr *)n->attr)->expr) ? NULL : shared_transposition(n, perm);
+  if (!through) return false;
+  Value **in = NEW_ARRAY(b->ir->arena, Value *, n->n_in);
+  for (uint32_t k = 0; k < n->n_in; k++)
+    if (!(in[k] = lifted(b, n->in[k], rank, perm))) return false;
+  const Type t = type_tensor(b->ir, n->out[0]->type.dtype, rank, through->def->in[0]->type.dims);
+  ret[0] = build_transpose(b, graph_add_node(b->graph, OP_POINTWISE, in, n->n_in, &t, 1, n->attr, n->src)->out[0], perm);
+  return ret[0] != NULL;
+}
+
+/* A transposition of its inverse. */
+static bool cancel(const Node *n, Value **ret) {
+  uint32_t outer[MAX_RANK], inner[MAX_RANK];
+  if (!is_transposed(n->out[0], outer) || !is_transposed(n->in[0], inner)) return false;
+  for (uint32_t j = 0; j < n->out[0]->type.rank; j++)
+    if (inner[outer[j]] != j) return false;
+  ret[0] = n->in[0]->def->in[0];
+  return true;
+}
+
+static bool sink(Builder *b, const Node *n, Value **ret, void *user) {
+  (void)user;
+  if (n->op == OP_POINTWISE) return sink_pointwise(b, n, ret);
+  return n->op == OP_VIEW && cancel(n, ret);
+}
+
+bool pass_sink(Ir *ir) {
+  (void)pass_rewrite(ir, sink, NULL);
+  return true;
+}
