@@ -233,7 +233,7 @@ STAGES = [
     Stage("sanitize", "a shard of the suite and of the hostile files under ASan and UBSan; reports on models",
           ["{python} tests/conformance/run.py --castnet {sanitize} --cases {cases} --sanitize --every 16",
            hostile("sanitize", "--sanitize", "--every 3"), REPORTS + " --every 60"],
-          ["{python} tests/conformance/run.py --castnet {sanitize} --cases {cases} --sanitize",
+          ["{python} tests/conformance/run.py --castnet {sanitize} --cases {cases} --sanitize --timeout 1200",
            hostile("sanitize", "--sanitize"), REPORTS + " --every 4", REPORTS + " --every 16 --target x86-64"]),
     Stage("fuzz", "fresh mutations of valid models",
           ["{python} tests/hostile/fuzz.py --castnet {sanitize} --cases {cases} --seconds 60"],
