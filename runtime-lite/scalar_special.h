@@ -6,28 +6,29 @@
 #include "base.h"
 #include <stdint.h>
 
-/* 1 / (1 + e^z) for z = |x|: s / (1 + s + p) with s = 2^-k and p = e^r - 1 */
-CN_INLINE float cn_sigmoid_f32(float x) {
-  const float z = cn_abs_f32(x);
-  float k, low;
-  const float high = cn_exp_reduce_f32(cn_min_f32(z, 105.0f), &k, &low);
-  const float r = high - low, p = r * r * cn_exp_poly_f32(r) - low;
-  const float s = cn_pow2_f32(-cn_min_f32(k, 100.0f));
-  const float v = 1.0f + s;
-  const float d = v + high, dl = ((v - d) + high) + (p + ((1.0f - v) + s));
-  const float ds = d + dl;
-  const float y = cn_scale_f32(cn_quotient_f32(1.0f, 0.0f, ds, (d - ds) + dl), -k);
-  return cn_pick_f32(x < 0.0f, y, 1.0f - y);
+/* The leading 12 bits: products of two such numbers are exact. */
+CN_INLINE float cn_head_f32(float x) { return cn_from_bits_f32(cn_bits_f32(x) & 0xfffff000u); }
+
+/* n / (1 + e^-x) for -110 <= x <= 17.5, with little more than the last rounding, or whatever elsewhere. e^-x = 2^k e^-r; s is 2^(k - 40), so
+ * that neither the divisor d nor its inverse leaves the normal numbers: it is that of n by 2^-40 + s e^-r. What a quotient q of 12 bits leaves
+ * is exact but for q times the rest of d, a sum that begins with what cancels. The last scaling rounds what is subnormal. */
+CN_INLINE float cn_logistic_f32(float n, float x) {
+  const float integer = 0x1.8p23f + 87.0f, t = x * -0x1.715476p+0f + integer, k = t - integer;
+  const float r = (k * 0x1.62e4p-1f + x) + k * 0x1.7f7d1cp-20f; /* the first product is exact, as in cn_exp_reduce_f32 */
+  const float s = cn_from_bits_f32(cn_bits_f32(t) << 23), sr = s * r, sp = (r * sr) * cn_exp_poly_f32(-r);
+  const float d = ((0x1p-40f + s) - sr) + sp, m = cn_head_f32(d), inverse = 1.0f / d;
+  const float rest = (((s - m) + 0x1p-40f) - sr) + sp;
+  const float q = cn_head_f32(n * inverse);
+  return (q - ((q * m - n) + q * rest) * inverse) * 0x1p-40f;
 }
 
-/* x / (1 + e^-x) = x s / (s + e^r) with s = 2^-k, which is scaled last, in two steps: 2^-k may be subnormal. From 20 on the divisor is s. */
+/* 1 / (1 + e^-x): 1 from where it is nearest to that */
+CN_INLINE float cn_sigmoid_f32(float x) { return cn_pick_f32(x > 17.5f, 1.0f, cn_logistic_f32(1.0f, cn_max_f32(x, -110.0f))); }
+
+/* x / (1 + e^-x) */
 CN_INLINE float cn_silu_f32(float x) {
   const float z = cn_max_f32(x, -110.0f);
-  float k, low;
-  const float high = cn_exp_reduce_f32(-cn_min_f32(z, 20.0f), &k, &low);
-  const float r = high - low, q = high + (r * r * cn_exp_poly_f32(r) - low);
-  const float most = cn_min_f32(k, 126.0f), s = cn_pow2_f32(-most), v = 1.0f + s;
-  return z / (v + (q + ((1.0f - v) + s))) * s * cn_pow2_f32(most - k);
+  return cn_pick_f32(x > 17.5f, x, cn_logistic_f32(z, z));
 }
 
 /* log(1 + e^x) = max(x, 0) + log(1 + t) with t = e^-|x| = 2^k (e + el). log(1 + t) is that of 1 + f, or for small |x| of 2 (1 + f), |f| < 0.42:
@@ -65,9 +66,6 @@ CN_INLINE float cn_mish_f32(float x) {
   const double n = e * (e + 2.0);
   return cn_pick_f32(x > 40.0f, x, (float)(b * (n / (n + 2.0))));
 }
-
-/* The leading 12 bits: products of two such numbers are exact. */
-CN_INLINE float cn_head_f32(float x) { return cn_from_bits_f32(cn_bits_f32(x) & 0xfffff000u); }
 
 /* erf(x) / x - 1 of z = x^2 - 1/2 for |x| < 1, minimax. Few products wait for one another here and below: that, not their number, is what a
  * loop over vectors waits for. What is largest is added last. */
