@@ -53,27 +53,38 @@ bool import_prelu(OpContext *c) {
   return give(c, build_fn3(&c->b, SC_select, build_fn2(&c->b, SC_lt, x, like(c, x, 0)), scaled, x));
 }
 
-/* alpha * (exp(x / divisor) - 1) */
-static Value *exp_branch(OpContext *c, Value *x, double alpha, double divisor) {
-  Value *e = divisor == 1.0 ? x : build_fn2(&c->b, SC_div, x, like(c, x, divisor));
+/* What an operator of several steps computes an f32 in: f64, so that the result is rounded once, by `narrowed`. Other types round after each step. */
+static Value *widened(OpContext *c, Value *x) { return x->type.dtype == DT_f32 ? build_cast(&c->b, x, DT_f64, true) : x; }
+
+static Value *narrowed(OpContext *c, Value *y, const Value *x) {
+  return y && y->type.dtype != x->type.dtype ? build_cast(&c->b, y, x->type.dtype, true) : y;
+}
+
+/* alpha * (exp(x / divisor) - 1) * gamma */
+static Value *exp_branch(OpContext *c, Value *x, double alpha, double divisor, double gamma) {
+  if (alpha == 1.0 && divisor == 1.0 && gamma == 1.0) return build_fn1(&c->b, SC_expm1, x);
+  Value *e = widened(c, x);
+  if (divisor != 1.0) e = build_fn2(&c->b, SC_div, e, like(c, e, divisor));
   e = build_fn1(&c->b, SC_expm1, e);
-  return alpha == 1.0 ? e : build_fn2(&c->b, SC_mul, e, like(c, x, alpha));
+  if (alpha != 1.0) e = build_fn2(&c->b, SC_mul, e, like(c, e, alpha));
+  if (gamma != 1.0) e = build_fn2(&c->b, SC_mul, e, like(c, e, gamma));
+  return narrowed(c, e, x);
 }
 
 bool import_elu(OpContext *c) {
-  return give(c, where_positive(c, c->in[0], c->in[0], exp_branch(c, c->in[0], (double)op_float(c, "alpha", 1.0f), 1.0)));
+  return give(c, where_positive(c, c->in[0], c->in[0], exp_branch(c, c->in[0], (double)op_float(c, "alpha", 1.0f), 1.0, 1.0)));
 }
 
 bool import_celu(OpContext *c) {
   double alpha = (double)op_float(c, "alpha", 1.0f);
-  return give(c, where_positive(c, c->in[0], c->in[0], exp_branch(c, c->in[0], alpha, alpha)));
+  return give(c, where_positive(c, c->in[0], c->in[0], exp_branch(c, c->in[0], alpha, alpha, 1.0)));
 }
 
 bool import_selu(OpContext *c) {
   bool old = c->version < 6;
   double alpha = (double)op_float(c, "alpha", old ? 1.6732f : 1.67326319217681884765625f), gamma = (double)op_float(c, "gamma", old ? 1.0507f : 1.05070102214813232421875f);
-  Value *x = c->in[0], *y = where_positive(c, x, x, exp_branch(c, x, alpha, 1.0));
-  return give(c, build_fn2(&c->b, SC_mul, y, like(c, x, gamma)));
+  Value *x = c->in[0], *linear = build_fn2(&c->b, SC_mul, x, like(c, x, gamma));
+  return give(c, where_positive(c, x, linear, exp_branch(c, x, alpha, 1.0, gamma)));
 }
 
 static Value *hard_sigmoid(OpContext *c, Value *x, double alpha, double beta) {
@@ -103,10 +114,15 @@ bool import_gelu(OpContext *c) {
   return give(c, build_fn1(&c->b, c->row->arg == 1 || str_is(form, "tanh") ? SC_gelu_tanh : SC_gelu, x));
 }
 
-/* x * sigmoid(alpha * x); arg 1: com.microsoft's default of alpha */
+/* x * sigmoid(alpha * x), which is silu(alpha * x) / alpha; arg 1: com.microsoft's default of alpha */
 bool import_swish(OpContext *c) {
   Value *x = c->in[0];
   double alpha = (double)op_float(c, "alpha", c->row->arg == 1 ? 1.702f : 1.0f);
+  if (x->type.dtype == DT_f32 && alpha != 1.0 && alpha != 0.0) {
+    Value *wide = widened(c, x), *by = like(c, wide, alpha);
+    Value *y = build_fn1(&c->b, SC_silu, build_fn2(&c->b, SC_mul, wide, by));
+    return give(c, narrowed(c, build_fn2(&c->b, SC_div, y, by), x));
+  }
   Value *scaled = alpha == 1.0 ? x : build_fn2(&c->b, SC_mul, x, like(c, x, alpha));
   return give(c, build_fn2(&c->b, SC_mul, x, build_fn1(&c->b, SC_sigmoid, scaled)));
 }
