@@ -1,4 +1,4 @@
-/* Transpositions sink behind what takes elements one by one, until they meet their inverses and both are gone. Exporters of models whose
+/* Transpositions sink behind element-wise work, concatenations, pads and reductions, until they meet their inverses and both are gone. Exporters of models whose
  * channels come last put one before and one behind each convolution: what stands between two convolutions then reads with wide
  * strides, and no layout of channels in blocks goes through it. */
 #include "passes/passes.h"
@@ -76,6 +76,61 @@ static bool sink_pointwise(Builder *b, const Node *n, Value **ret) {
   return ret[0] != NULL;
 }
 
+static Value *like(Builder *b, const Node *n, Value **in, const Dim *const *dims, const void *attr) {
+  const Type t = type_tensor(b->ir, n->out[0]->type.dtype, n->out[0]->type.rank, dims);
+  return graph_add_node(b->graph, n->op, in, n->n_in, &t, 1, attr, n->src)->out[0];
+}
+
+/* Sizes of the node's result as they lie before the transposition. */
+static const Dim **lifted_dims(Builder *b, const Node *n, const uint32_t *perm) {
+  const uint32_t rank = n->out[0]->type.rank;
+  const Dim **dims = NEW_ARRAY(b->ir->arena, const Dim *, rank);
+  for (uint32_t j = 0; j < rank; j++) dims[perm[j]] = n->out[0]->type.dims[j];
+  return dims;
+}
+
+static bool sink_concat(Builder *b, const Node *n, Value **ret) {
+  uint32_t perm[MAX_RANK];
+  const uint32_t rank = n->out[0]->type.rank;
+  if (!is_transposed(n->in[0], perm)) return false;
+  for (uint32_t k = 1; k < n->n_in; k++)
+    if (!n->in[k]->data && !same_perm(n->in[k], rank, perm)) return false;
+  Value **in = NEW_ARRAY(b->ir->arena, Value *, n->n_in);
+  for (uint32_t k = 0; k < n->n_in; k++)
+    if (!(in[k] = lifted(b, n->in[k], rank, perm))) return false;
+  ConcatAttr *a = NEW(b->ir->arena, ConcatAttr);
+  a->axis = perm[((const ConcatAttr *)n->attr)->axis];
+  ret[0] = build_transpose(b, like(b, n, in, lifted_dims(b, n, perm), a), perm);
+  return ret[0] != NULL;
+}
+
+static bool sink_pad(Builder *b, const Node *n, Value **ret) {
+  uint32_t perm[MAX_RANK];
+  const uint32_t rank = n->out[0]->type.rank;
+  const PadAttr *from = n->attr;
+  if (!is_transposed(n->in[0], perm)) return false;
+  const Dim **lo = NEW_ARRAY(b->ir->arena, const Dim *, rank), **hi = NEW_ARRAY(b->ir->arena, const Dim *, rank);
+  for (uint32_t j = 0; j < rank; j++) lo[perm[j]] = from->lo[j], hi[perm[j]] = from->hi[j];
+  PadAttr *a = NEW(b->ir->arena, PadAttr);
+  *a = (PadAttr){from->mode, lo, hi};
+  Value *in[2] = {n->in[0]->def->in[0], n->n_in > 1 ? n->in[1] : NULL};
+  ret[0] = build_transpose(b, like(b, n, in, lifted_dims(b, n, perm), a), perm);
+  return ret[0] != NULL;
+}
+
+static bool sink_reduce(Builder *b, const Node *n, Value **ret) {
+  uint32_t perm[MAX_RANK];
+  if (n->n_in != 1 || !is_transposed(n->in[0], perm)) return false;
+  ReduceAttr *a = NEW(b->ir->arena, ReduceAttr);
+  *a = *(const ReduceAttr *)n->attr;
+  a->axes = 0;
+  for (uint32_t j = 0; j < n->out[0]->type.rank; j++)
+    if (((const ReduceAttr *)n->attr)->axes >> j & 1) a->axes |= (uint32_t)1 << perm[j];
+  Value *in = n->in[0]->def->in[0];
+  ret[0] = build_transpose(b, like(b, n, &in, lifted_dims(b, n, perm), a), perm);
+  return ret[0] != NULL;
+}
+
 /* A transposition of its inverse. */
 static bool cancel(const Node *n, Value **ret) {
   uint32_t outer[MAX_RANK], inner[MAX_RANK];
@@ -88,8 +143,14 @@ static bool cancel(const Node *n, Value **ret) {
 
 static bool sink(Builder *b, const Node *n, Value **ret, void *user) {
   (void)user;
-  if (n->op == OP_POINTWISE) return sink_pointwise(b, n, ret);
-  return n->op == OP_VIEW && cancel(n, ret);
+  switch (n->op) {
+    case OP_POINTWISE: return sink_pointwise(b, n, ret);
+    case OP_CONCAT: return sink_concat(b, n, ret);
+    case OP_PAD: return sink_pad(b, n, ret);
+    case OP_REDUCE: return sink_reduce(b, n, ret);
+    case OP_VIEW: return cancel(n, ret);
+    default: return false;
+  }
 }
 
 bool pass_sink(Ir *ir) {
