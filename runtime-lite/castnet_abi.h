@@ -33,7 +33,7 @@ typedef struct castnet_env {
   int (*parallel_for)(void *user, size_t n, void (*fn)(void *arg, size_t i), void *arg);
   void *parallel_user;
   uint32_t isa; /* what N_detect() returned; 0: detected in the call */
-  uint32_t reserved;
+  uint32_t line_ns; /* nanoseconds that a cache line takes to another of parallel_for's threads and back: where that is long, small models use one; 0: little */
   uint64_t seed;     /* of random operators */
   uint64_t max_trip; /* the most rounds of a loop; 0: no limit */
   void (*step)(void *user, uint32_t step, int phase); /* called before (phase 0) and after (phase 1) each step */

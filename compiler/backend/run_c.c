@@ -364,6 +364,7 @@ void run_body(Frame *f, EmitCtx *c, StrBuf *b) {
   print_results(f, c, &results);
   const Wanted want = find_wanted(f, c, sb_view(&results));
   sb_puts(b, "  castnet_env e;\n  cn_env_read(&e, env);\n");
+  if (c->program->longest_trip) sb_printf(b, "  if (e.line_ns > %u) e.parallel_for = NULL; /* threads that far apart cost more than they save */\n", c->program->longest_trip);
   if (!f->has_dims && !is_wanted(&want, "in")) sb_puts(b, "  (void)in;\n");
   f->lang->run_head(f, b);
   print_need(f, b);

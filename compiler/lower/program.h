@@ -255,6 +255,7 @@ typedef struct Program {
   VEC(ProgramOutput) outputs;
   Block main;
   bool parts_all;              /* steps are parted whether it pays or not */
+  uint32_t longest_trip;       /* ns that a line may take between threads and back for the shares to pay; 0: any */
   bool makes_strings;          /* some step takes bytes at the workspace's end for new strings */
   /* by the planner: */
   const Dim *arena_bytes;      /* workspace size, without the regions */

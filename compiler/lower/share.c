@@ -10,6 +10,9 @@ enum { SHARES = 16, MOST_SLOTS = 8, FEWEST_SLOTS = 2, SLOT_ALIGN = 64, UNIT_GRAI
 enum { MANY_HEADS = 8, HEAD_SHARES = 4 };
 /* What handing out costs must be little: half a microsecond while the threads spin, a tenth each share; some ten when they have to be woken,
  * which few shares alone do not do. Of a size that only the call knows (OPEN) all SHARES are handed out. In picoseconds. */
+/* What a step in shares costs beside, in round trips of a cache line between the threads: being handed out, reading what another computed.
+ * From so much saved, in nanoseconds, that matters nowhere. */
+enum { TRIPS = 3, MOST_SAVED = 100000000 };
 enum { STEP_LEAST = 3000000, OPEN_LEAST = 8000000, SHARE_LEAST = 2000000, TURN_LEAST = 1500000, MODEL_LEAST = 40000000 };
 /* Rough times, of a lane or a byte: only how they compare to the above matters. */
 enum { PS_MAC = 350, PS_OPERATION = 500, PS_ELEMENT = 800, PS_SOFTMAX = 12000, PS_NORM = 4000, PS_WEIGHT = 20, PS_CACHED = 5, TYPICAL = 128 };
@@ -255,6 +258,25 @@ static bool model_is_worth_it(const Program *p, const Target *t) {
   return time >= MODEL_LEAST;
 }
 
+/* Nanoseconds that two threads save, at least: the times above are several times those of a fast machine. */
+static int64_t saved_time(const Program *p, const Target *t, const Step *s) {
+  const int64_t saved = step_time(p, t, s) / 1000 / (s->kind == STEP_RECURRENT ? 4 : 12);
+  return saved < MOST_SAVED ? saved : MOST_SAVED;
+}
+
+/* The longest round trip of a line between threads with which they save more than they cost; 0: any, or only the call knows the sizes. */
+static uint32_t longest_trip(const Program *p, const Target *t) {
+  int64_t saved = 0, trips = 0;
+  for (size_t i = 0; i < p->main.steps.n && saved < MOST_SAVED; i++) {
+    const Step *s = &p->main.steps.data[i];
+    if (!s->share.n) continue;
+    if (s->share.elements) return 0;
+    saved += saved_time(p, t, s);
+    trips += TRIPS * (s->kind == STEP_RECURRENT ? known(p->tensors.data[s->in[0]].dims[0]) : 1); /* of each of its products */
+  }
+  return saved < MOST_SAVED && trips ? (uint32_t)(saved / trips + 1) : 0;
+}
+
 void program_share(Program *p, const Target *t, bool all) {
   p->parts_all = all;
   for (size_t i = 0; i < p->main.steps.n; i++) p->main.steps.data[i].share = step_share(p, t, &p->main.steps.data[i]);
@@ -269,6 +291,7 @@ void program_share(Program *p, const Target *t, bool all) {
     if (!worth) s->share = (StepShare){0};
     else if (s->share.n && s->scratch != NO_TENSOR && s->kind != STEP_RECURRENT) share_scratch(p, s, least + least / 10 - live[i]);
   }
+  p->longest_trip = worth && !all ? longest_trip(p, t) : 0;
   arena_free(scratch);
 }
 

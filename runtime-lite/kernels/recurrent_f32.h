@@ -47,24 +47,29 @@ static void cn_recurrent_share_f32(void *arg, size_t i) {
   cn_gemm_f32_turn(&p->g, p->back, turns * i / p->shares, turns * (i + 1) / p->shares);
 }
 
-/* out [batch][ldo] += h [batch][hidden] times packed r, n columns; back: from the last column on. Nonzero: nobody does the parts. */
+/* out [batch][ldo] += h [batch][hidden] times packed r, n columns. */
+CN_INLINE cn_gemm_f32_args cn_recurrent_product_of_f32(const cn_recurrent_f32_args *a, const float *h, const float *r, size_t n, float *out,
+                                                       size_t ldo) {
+  cn_gemm_f32_args g;
+  memset(&g, 0, sizeof g);
+  g.m = a->batch;
+  g.n = n;
+  g.k = a->hidden;
+  g.a = h;
+  g.a_rs = a->hidden;
+  g.a_ks = 1;
+  g.b = r;
+  g.c = out;
+  g.ldc = ldo;
+  g.ep.flags = CN_EP_RESIDUAL;
+  g.ep.residual = out;
+  return g;
+}
+
+/* back: from the last column on. Nonzero: nobody does the parts. */
 CN_INLINE int cn_recurrent_product_f32(const cn_recurrent_f32_args *a, const float *h, const float *r, size_t n, float *out, size_t ldo,
                                        int back) {
-  cn_recurrent_turn_f32 p;
-  memset(&p, 0, sizeof p);
-  p.g.m = a->batch;
-  p.g.n = n;
-  p.g.k = a->hidden;
-  p.g.a = h;
-  p.g.a_rs = a->hidden;
-  p.g.a_ks = 1;
-  p.g.b = r;
-  p.g.c = out;
-  p.g.ldc = ldo;
-  p.g.ep.flags = CN_EP_RESIDUAL;
-  p.g.ep.residual = out;
-  p.back = back;
-  p.shares = a->shares;
+  cn_recurrent_turn_f32 p = {cn_recurrent_product_of_f32(a, h, r, n, out, ldo), back, a->shares};
   if (a->spread) return a->spread(a->user, a->shares, cn_recurrent_share_f32, &p);
   cn_gemm_f32_turn(&p.g, back, 0, cn_gemm_f32_turns(&p.g));
   return 0;
@@ -74,27 +79,37 @@ CN_INLINE void cn_recurrent_clip_f32(const cn_recurrent_f32_args *a, float *v, s
   for (size_t i = 0; a->clip > 0.0f && i < n; i++) v[i] = v[i] > a->clip ? a->clip : v[i] < -a->clip ? -a->clip : v[i];
 }
 
-/* The gates of one batch entry are in v; h and c are its state. */
-CN_INLINE void cn_lstm_cell_f32(const cn_recurrent_f32_args *a, float *v, float *h, float *c) {
-  const size_t n = a->hidden;
-  float *in = v, *out = v + n, *forget = v + 2 * n, *cell = v + 3 * n;
-  for (size_t i = 0; a->peephole && i < n; i++) in[i] += a->peephole[i] * c[i];
-  for (size_t i = 0; a->peephole && i < n; i++) forget[i] += a->peephole[2 * n + i] * c[i];
+/* Units u .. u + n of one batch entry, whose gates are in v; h: its next state, c: its cell, in place. */
+CN_INLINE void cn_lstm_cell_f32(const cn_recurrent_f32_args *a, float *v, float *h, float *c, size_t u, size_t n) {
+  const float *peephole = a->peephole ? a->peephole + u : 0;
+  float *in = v + u, *out = in + a->hidden, *forget = out + a->hidden, *cell = forget + a->hidden;
+  h += u;
+  c += u;
+  for (size_t i = 0; peephole && i < n; i++) in[i] += peephole[i] * c[i];
+  for (size_t i = 0; peephole && i < n; i++) forget[i] += peephole[2 * a->hidden + i] * c[i];
   cn_recurrent_clip_f32(a, in, n);
   a->f(a->f_arg, in, n);
-  cn_recurrent_clip_f32(a, forget, 2 * n);
+  cn_recurrent_clip_f32(a, forget, n);
   a->f(a->f_arg, forget, n);
+  cn_recurrent_clip_f32(a, cell, n);
   a->g(a->g_arg, cell, n);
   if (a->input_forget) {
     for (size_t i = 0; i < n; i++) forget[i] = 1.0f - in[i];
   }
   for (size_t i = 0; i < n; i++) c[i] = forget[i] * c[i] + in[i] * cell[i];
-  for (size_t i = 0; a->peephole && i < n; i++) out[i] += a->peephole[n + i] * c[i];
+  for (size_t i = 0; peephole && i < n; i++) out[i] += peephole[a->hidden + i] * c[i];
   cn_recurrent_clip_f32(a, out, n);
   a->f(a->f_arg, out, n);
   memcpy(h, c, n * sizeof *h);
   a->act(a->act_arg, h, n);
   for (size_t i = 0; i < n; i++) h[i] *= out[i];
+}
+
+/* The same of a plain layer. */
+CN_INLINE void cn_rnn_cell_f32(const cn_recurrent_f32_args *a, float *v, float *h, size_t u, size_t n) {
+  cn_recurrent_clip_f32(a, v + u, n);
+  a->f(a->f_arg, v + u, n);
+  memcpy(h + u, v + u, n * sizeof *h);
 }
 
 /* Gates z and r are activated, h's is complete. */
@@ -127,9 +142,75 @@ CN_INLINE int cn_gru_gates_f32(const cn_recurrent_f32_args *a, float *v, float *
   return a->linear_before_reset ? 0 : cn_recurrent_product_f32(a, reset, r_h, n, v + 2 * n, ld, back);
 }
 
+/* ---- by units ---- */
+/* A step of an LSTM or a plain layer in shares of its units: all of a unit's gates and its state are one share's, which reads the weights of the same
+ * units in every step. */
+typedef struct cn_recurrent_step_f32 {
+  const cn_recurrent_f32_args *a;
+  float *v, *next; /* gates [batch][gates * hidden], the next state */
+  cn_gemm_f32_args g;
+  size_t t, turns, shares; /* turns: of one gate */
+  int back;
+} cn_recurrent_step_f32;
+
+static void cn_recurrent_units_f32(void *arg, size_t i) {
+  const cn_recurrent_step_f32 *p = arg;
+  const cn_recurrent_f32_args *a = p->a;
+  const size_t n = a->hidden, ld = a->gates * n, t0 = p->turns * i / p->shares, t1 = p->turns * (i + 1) / p->shares;
+  const size_t each = n / p->turns, u = each * t0, units = each * (t1 - t0);
+  for (size_t b = 0; b < a->batch; b++) {
+    const float *x = a->x + p->t * a->x_step + b * a->x_batch + u;
+    for (size_t k = 0; k < a->gates; k++) memcpy(p->v + b * ld + k * n + u, x + k * n, units * sizeof *x);
+  }
+  for (size_t k = 0; k < a->gates; k++) {
+    const size_t first = p->turns * (p->back ? a->gates - 1 - k : k);
+    cn_gemm_f32_turn(&p->g, p->back, first + t0, first + t1);
+  }
+  for (size_t b = 0; b < a->batch; b++) {
+    const int active = !a->lengths || (int64_t)p->t < (int64_t)a->lengths[b];
+    float *h = p->next + b * n, *y = a->y ? a->y + p->t * a->y_step + b * a->y_batch : 0;
+    if (active && a->gates == 4) cn_lstm_cell_f32(a, p->v + b * ld, h, a->c + b * n, u, units);
+    if (active && a->gates == 1) cn_rnn_cell_f32(a, p->v + b * ld, h, u, units);
+    if (!active) memcpy(h + u, p->g.a + b * n + u, units * sizeof *h);
+    if (y && active) memcpy(y + u, h + u, units * sizeof *y);
+    if (y && !active) memset(y + u, 0, units * sizeof *y);
+  }
+}
+
+/* Two shares at least, of whole turns of each gate. */
+CN_INLINE int cn_recurrent_has_units_f32(const cn_recurrent_f32_args *a) {
+  return a->spread && a->gates != 3 && a->hidden % (4 * CN_GEMM_F32_NR) == 0 && a->hidden / (4 * CN_GEMM_F32_NR) > 1;
+}
+
+/* The state goes to and fro between a->h and scratch: shares read all of it while others write theirs. */
+CN_INLINE int cn_recurrent_by_units_f32(const cn_recurrent_f32_args *a, float *scratch) {
+  const size_t n = a->hidden, ld = a->gates * n;
+  float *h = a->h;
+  cn_recurrent_step_f32 p;
+  memset(&p, 0, sizeof p);
+  p.a = a;
+  p.v = scratch;
+  p.next = scratch + a->batch * ld;
+  p.g = cn_recurrent_product_of_f32(a, h, a->r, ld, p.v, ld);
+  p.turns = n / (4 * CN_GEMM_F32_NR);
+  p.shares = cn_min(a->shares, p.turns);
+  for (size_t s = 0; s < a->steps; s++) {
+    p.t = a->reverse ? a->steps - 1 - s : s;
+    p.back = s % 2;
+    p.g.a = h;
+    if (a->spread(a->user, p.shares, cn_recurrent_units_f32, &p)) return 1;
+    float *const old = h;
+    h = p.next;
+    p.next = old;
+  }
+  if (h != a->h) memcpy(a->h, h, a->batch * n * sizeof *h);
+  return 0;
+}
+
 /* scratch: cn_recurrent_f32_scratch floats. Nonzero: a->spread failed. */
 CN_DRIVER int cn_recurrent_f32(const cn_recurrent_f32_args *a, float *scratch) {
   const size_t n = a->hidden, ld = a->gates * n;
+  if (cn_recurrent_has_units_f32(a)) return cn_recurrent_by_units_f32(a, scratch);
   float *v = scratch, *reset = scratch + a->batch * ld;
   for (size_t s = 0; s < a->steps; s++) {
     const size_t t = a->reverse ? a->steps - 1 - s : s;
@@ -140,13 +221,9 @@ CN_DRIVER int cn_recurrent_f32(const cn_recurrent_f32_args *a, float *scratch) {
     for (size_t b = 0; b < a->batch; b++) {
       const int active = !a->lengths || (int64_t)t < (int64_t)a->lengths[b];
       float *h = a->h + b * n, *y = a->y ? a->y + t * a->y_step + b * a->y_batch : 0;
-      if (active && a->gates == 4) cn_lstm_cell_f32(a, v + b * ld, h, a->c + b * n);
+      if (active && a->gates == 4) cn_lstm_cell_f32(a, v + b * ld, h, a->c + b * n, 0, n);
       if (active && a->gates == 3) cn_gru_cell_f32(a, v + b * ld, h);
-      if (active && a->gates == 1) {
-        cn_recurrent_clip_f32(a, v + b * ld, n);
-        a->f(a->f_arg, v + b * ld, n);
-        memcpy(h, v + b * ld, n * sizeof *h);
-      }
+      if (active && a->gates == 1) cn_rnn_cell_f32(a, v + b * ld, h, 0, n);
       if (y && active) memcpy(y, h, n * sizeof *y);
       if (y && !active) memset(y, 0, n * sizeof *y);
     }

@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { CACHE_LINE = 64, SPINS = 8000, MOST_THREADS = 1024 };
@@ -262,5 +263,82 @@ int castnet_pool_pin(castnet_pool *p) {
   return 1;
 }
 #endif
+
+/* ---- how far apart the threads are ---- */
+enum { TRIPS = 8, BATCHES = 8, TRIES = 100, LANE_INDICES = 16 /* of which the first does something; so many wake threads that sleep */ };
+
+/* The caller asks one thread after the other: thread << 16 | trip, which the thread repeats. */
+typedef struct Trips {
+  _Alignas(CACHE_LINE) atomic_uint asked;
+  _Alignas(CACHE_LINE) atomic_uint answered;
+  _Alignas(CACHE_LINE) unsigned threads;
+  double longest; /* ns */
+} Trips;
+
+static double nanoseconds(void) {
+  struct timespec t;
+  (void)clock_gettime(CLOCK_MONOTONIC, &t);
+  return 1e9 * (double)t.tv_sec + (double)t.tv_nsec;
+}
+
+/* Nobody waits for long: who is waited for may not run. */
+static int is_answered(Trips *t, unsigned question) {
+  atomic_store(&t->asked, question);
+  for (int i = 0; i < SPINS; i++) {
+    if (atomic_load(&t->answered) == question) return 1;
+    pause_thread();
+  }
+  return 0;
+}
+
+/* Of the best batch; 0: no answer. */
+static double trip_to(Trips *t, unsigned thread) {
+  double best = 0.0;
+  for (unsigned b = 0; b < BATCHES; b++) {
+    const double start = nanoseconds();
+    for (unsigned i = 0; i < TRIPS; i++)
+      if (!is_answered(t, thread << 16 | (b * TRIPS + i + 1))) return best;
+    const double one = (nanoseconds() - start) / TRIPS;
+    if (b == 0 || one < best) best = one;
+  }
+  return best;
+}
+
+static void answer(Trips *t, unsigned thread) {
+  unsigned last = 0;
+  for (int i = 0; i < SPINS; i++) {
+    const unsigned question = atomic_load(&t->asked);
+    if (question >> 16 > thread) return;
+    if (question >> 16 == thread && question != last) {
+      atomic_store(&t->answered, last = question);
+      i = 0;
+    }
+    pause_thread();
+  }
+}
+
+static void do_trips(void *arg, size_t i) {
+  Trips *t = arg;
+  if (i % LANE_INDICES != 0) return;
+  if (i > 0) {
+    answer(t, (unsigned)(i / LANE_INDICES));
+    return;
+  }
+  for (unsigned k = 1; k < t->threads; k++) {
+    const double trip = trip_to(t, k);
+    if (trip > t->longest) t->longest = trip;
+  }
+  atomic_store(&t->asked, t->threads << 16);
+}
+
+uint32_t castnet_pool_line_ns(castnet_pool *p) {
+  double longest = 0.0;
+  for (int i = 0; i < TRIES && p->threads > 1 && longest <= 0.0; i++) { /* a thread that slept may come only for the next */
+    Trips t = {.threads = (unsigned)p->threads};
+    (void)castnet_pool_run(p, p->threads * LANE_INDICES, do_trips, &t);
+    longest = t.longest;
+  }
+  return (uint32_t)longest;
+}
 
 size_t castnet_pool_threads(const castnet_pool *p) { return p->threads; }

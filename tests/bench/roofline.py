@@ -25,12 +25,14 @@ class Machine:
         return next((rate for block, rate in sorted(self.reads.items()) if size <= block), list(dict(sorted(self.reads.items())).values())[-1])
 
     def limit(self, steps):
-        """{"us", "bound"} of steps as step_costs has them."""
-        by = {"compute": 0.0, "memory": 0.0}
+        """{"us", "bound"} of steps as step_costs has them; bytes_us: of all their bytes, what bounds them or not."""
+        by, every = {"compute": 0.0, "memory": 0.0}, 0.0
         for macs, size in steps:
             compute, memory = 2e-3 * macs / self.gflops, 1e-3 * size / self.rate(size)
+            every += memory
             by["compute" if compute >= memory else "memory"] += max(compute, memory)
-        return {"us": sum(by.values()), "bound": max(by, key=by.get), "compute_us": by["compute"], "memory_us": by["memory"]}
+        return {"us": sum(by.values()), "bound": max(by, key=by.get), "compute_us": by["compute"], "memory_us": by["memory"],
+                "bytes_us": every}
 
     def known(self):
         return bool(self.gflops and self.reads)

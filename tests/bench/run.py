@@ -10,7 +10,8 @@ in each round all of them run in turns on the same cores, so that they see the s
 sizes and the same inputs (tests/bench/feed.py; a tree ensemble of one row gets 512 rows in turns), and castnet's outputs must agree with the peers'.
 limit: share of the least time that the machine allows (tests/bench/roofline.py), by peaks that are measured in the same run, of all threads. ratio: time
 of the fastest peer over castnet's, by the minima of all rounds (and, in brackets, the median over rounds of the ratio of the rounds' medians). With
---threads N castnet also runs on one thread, for how it scales.
+--threads N castnet also runs on one thread, for how it scales; ceiling: how far N processes of one thread each get (tests/bench/together.py). Beside the limit then
+stands which share of the bandwidth of N cores castnet's steps reach, were each bound by its bytes.
 Needs onnx and numpy; onnxruntime, openvino, ncnn with pnnx, tl2cgen with treelite, emx-onnx-cgen are skipped where they are not installed; models of the
 set `trees` are made with scikit-learn and skl2onnx.
 """
@@ -31,6 +32,7 @@ import feed
 import picture
 import roofline
 import shares
+import together
 
 HERE = Path(__file__).resolve().parent
 SETS = {
@@ -57,8 +59,14 @@ class Worker:
             raise engines.Missing((self.errors.read().strip().splitlines() or ["ended without a word"])[-1])
 
     def turn(self, seconds):
+        self.ask(seconds)
+        self.answer()
+
+    def ask(self, seconds):
         self.process.stdin.write(f"RUN {seconds} {MAX_SAMPLES}\n")
         self.process.stdin.flush()
+
+    def answer(self):
         samples = [float(t) for t in self.process.stdout.readline().split()]
         if not samples:
             raise engines.Missing("ended while running")
@@ -97,23 +105,34 @@ def measure_machine(options, case):
             machine.measure(program)
 
 
+def start_together(options, case, workers):
+    """Processes of castnet on one thread, by the first target and compiler; None where nothing runs on several."""
+    target, cc = options.target.split(",")[0], options.cc.split(",")[0]
+    if options.threads == 1 or not any(w.name == f"castnet {target} {cc}{engines.ONE_THREAD}" for w in workers):
+        return None
+    command = [*engines.castnet_program(case, cc, target, 1)[1], *(["turns", case.turns] if case.turns else []), "serve"]
+    return together.Together(lambda: Worker("process", command, 1), options.cores)
+
+
 def measure(options, case, work):
     workers, notes = start(options, case, work)
+    processes = None
     try:
+        processes = start_together(options, case, workers)
         measure_machine(options, case)
         for _ in range(options.rounds):
-            for w in workers:
+            for w in [*workers, *([processes] if processes else [])]:
                 time.sleep(0.02)
                 w.turn(options.seconds)
         measure_machine(options, case)
     finally:
-        for w in workers:
+        for w in [*workers, *([processes] if processes else [])]:
             w.close()
     if case.free:
         notes.append("sizes left open")
     if case.random:
         notes.append(f"random, not compared: {', '.join(sorted(case.random))}")
-    return workers, notes
+    return workers, notes, processes
 
 
 # ---- results ----
@@ -134,13 +153,17 @@ def add_limit(row, machine, steps):
     row["limit"] = machine.limit(steps)
     for e in row["engines"].values():
         e["share"] = row["limit"]["us"] / e["min_us"]
+        e["bandwidth"] = row["limit"]["bytes_us"] / e["min_us"]
 
 
-def add_scaling(row):
+def add_scaling(row, processes):
     for name, e in row["engines"].items():
         alone = row["engines"].get(name + engines.ONE_THREAD)
-        if alone:
-            e["scaling"] = alone["min_us"] / e["min_us"]
+        if not alone:
+            continue
+        e["scaling"] = alone["min_us"] / e["min_us"]
+        if processes and "ceiling" not in row:
+            row["ceiling"] = processes.ceiling(alone["min_us"])
 
 
 def leave_out(case, own, peers, notes):
@@ -151,7 +174,7 @@ def leave_out(case, own, peers, notes):
     return [p for p in peers if p.name not in wrong]
 
 
-def summarise(case, workers, notes):
+def summarise(case, workers, notes, processes):
     own = [w for w in workers if w.name.startswith("castnet")]
     peers = leave_out(case, own, [w for w in workers if not w.name.startswith("castnet")], notes)
     best = min(peers, key=Worker.least) if peers else None
@@ -165,7 +188,7 @@ def summarise(case, workers, notes):
         e["differs"] = differences(case, w, peers)
         if best and not w.name.endswith(engines.ONE_THREAD):
             e["ratio"], e["ratio_paired"] = best.least() / w.least(), paired(best, w)
-    add_scaling(row)
+    add_scaling(row, processes)
     return row
 
 
@@ -182,16 +205,28 @@ def row_of(options, model, work):
     return row
 
 
+def bound_text(row):
+    """What bounds the model; on several threads also castnet's share of the bandwidth of their cores, and what as many processes reach."""
+    text = "bound by multiply-accumulates"
+    own = next((e for e in row["engines"].values() if "scaling" in e), None)
+    if row["limit"]["bound"] == "memory":
+        text = "bound by bytes" + (f", read at {100 * own['bandwidth']:.0f} % of the rate of all its cores" if own else "")
+    if "ceiling" in row:
+        text += f"; processes of one thread, one on each core, compute {row['ceiling']:.2f} times what one does"
+    return text
+
+
 def print_row(row):
     for name, e in row["engines"].items():
         ratio = f"{e['ratio']:6.2f} ({e['ratio_paired']:.2f})" if "ratio" in e else ""
         wrong = "" if e.get("agrees", True) else "  DIFFERS " + "; ".join(f"{n}: {', '.join(o)}" for n, o in e["differs"].items())
         share = f"{100 * e['share']:.0f} %" if "share" in e else ""
         scaling = f"{e['scaling']:.2f}" if "scaling" in e else ""
-        print(f"{row['model']:18} {name:30} {e['min_us']:11.2f} {e['median_us']:11.2f} {share:>6} {scaling:>6} {ratio:15}{wrong}")
+        ceiling = f"{row['ceiling']:.2f}" if "scaling" in e and "ceiling" in row else ""
+        print(f"{row['model']:18} {name:30} {e['min_us']:11.2f} {e['median_us']:11.2f} {share:>6} {scaling:>6} {ceiling:>7} {ratio:15}{wrong}")
     if "limit" in row:
         limit = row["limit"]
-        print(f"{row['model']:18} limit {limit['us']:.2f} us, bound by {'multiply-accumulates' if limit['bound'] == 'compute' else 'bytes read'}")
+        print(f"{row['model']:18} limit {limit['us']:.2f} us, {bound_text(row)}")
     for note in row["notes"]:
         print(f"{row['model']:18} {note}")
     if row.get("shares"):
@@ -275,12 +310,14 @@ def parse():
 def main():
     options = parse()
     models = find_models(options)
+    cpus = range(options.threads)
     if hasattr(os, "sched_setaffinity"):
         cpus = options.cpu.split(",") if options.cpu else sorted(os.sched_getaffinity(0))[-options.threads:]
         os.sched_setaffinity(0, {int(cpu) for cpu in cpus})
+    options.cores = [int(cpu) for cpu in cpus]
     rows = []
     options.machines = [roofline.Machine(n) for n in dict.fromkeys((options.threads, 1))]
-    print(f"{'model':18} {'engine':30} {'min us':>11} {'median us':>11} {'limit':>6} {'scales':>6} ratio")
+    print(f"{'model':18} {'engine':30} {'min us':>11} {'median us':>11} {'limit':>6} {'scales':>6} {'ceiling':>7} ratio")
     with tempfile.TemporaryDirectory() as work:
         for model in models:
             try:

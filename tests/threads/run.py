@@ -14,6 +14,10 @@ import sys
 import tempfile
 from pathlib import Path
 
+import numpy as np
+import onnx
+from onnx import numpy_helper
+
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(HERE.parent / "lib"))
@@ -56,6 +60,40 @@ def build(folder, sanitize, old):
     code, text = run(["gcc", "-O1", *flags, "-DCHECK_THREADS=1", f"-I{folder}", f"-I{RUNTIME}", f"-I{RUNTIME}/pool", source, HERE / "orders.c", *objects,
                       "-o", program, "-pthread"])
     return program, "" if code == 0 else text
+
+
+# ---- recurrent layers whose units are parted ----
+UNITS, BATCH, STEPS = 128, 3, 7  # on every target at least two shares; a state that ends after an odd number of further steps
+WEIGHTS = {"LSTM": 4, "RNN": 1}
+
+
+def recurrent_model(path, op, direction, whole, attributes):
+    """One layer of seeded weights; whole: of sequences of several lengths, from given states, peepholes, all outputs."""
+    random = np.random.default_rng(len(path.name))
+    dirs, rows, size = 2 if direction == "bidirectional" else 1, WEIGHTS[op] * UNITS, 20
+    shapes = {"w": (dirs, rows, size), "r": (dirs, rows, UNITS), "b": (dirs, 2 * rows)}
+    names = ["x", "w", "r", "b"]
+    held = []
+    if whole:
+        held.append(numpy_helper.from_array(np.array([STEPS, 2, 0], np.int32), "lengths"))
+        names += ["lengths", "h"] + (["c", "p"] if op == "LSTM" else [])
+        shapes |= {"h": (dirs, BATCH, UNITS), **({"c": (dirs, BATCH, UNITS), "p": (dirs, 3 * UNITS)} if op == "LSTM" else {})}
+    held += [numpy_helper.from_array(random.uniform(-0.2, 0.2, shape).astype(np.float32), name) for name, shape in shapes.items()]
+    results = ["y", "y_h", "y_c"][:(3 if op == "LSTM" else 2) if whole else 1]
+    node = onnx.helper.make_node(op, names, results, hidden_size=UNITS, direction=direction, **attributes)
+    infos = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, None) for name in results]
+    x = onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, (STEPS, BATCH, size))
+    graph = onnx.helper.make_graph([node], "recurrent", [x], infos, held)
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 22)], ir_version=10), path)
+
+
+def recurrent_models(folder):
+    made = {"lstm units": ("LSTM", "forward", False, {}), "lstm units, whole": ("LSTM", "bidirectional", True, {"clip": 0.9, "input_forget": 1}),
+            "rnn units, whole": ("RNN", "reverse", True, {})}
+    for name, how in made.items():
+        recurrent_model(folder / f"{name}.onnx", *how)
+        yield name, folder / f"{name}.onnx", False
+    yield "lstm units, whole, ThreadSanitizer", folder / "lstm units, whole.onnx", True
 
 
 def check(options, name, model, folder, sanitize):
@@ -106,7 +144,7 @@ def main():
         passed, failed = passed + (not why), failed + bool(why)
         if why:
             print(f"the pool: {why}")
-        for name, model, sanitize in work(options):
+        for name, model, sanitize in [*work(options), *recurrent_models(Path(folder))]:
             if options.filter not in name:
                 continue
             if not model.exists():
