@@ -15,7 +15,7 @@ enum { MANY_HEADS = 8, HEAD_SHARES = 4 };
 enum { TRIPS = 3, MOST_SAVED = 100000000 };
 enum { STEP_LEAST = 3000000, OPEN_LEAST = 8000000, SHARE_LEAST = 2000000, TURN_LEAST = 1500000, MODEL_LEAST = 40000000 };
 /* Rough times, of a lane or a byte: only how they compare to the above matters. */
-enum { PS_MAC = 350, PS_OPERATION = 500, PS_ELEMENT = 800, PS_SOFTMAX = 12000, PS_NORM = 4000, PS_WEIGHT = 20, PS_CACHED = 5, TYPICAL = 128 };
+enum { PS_MAC = 350, PS_OPERATION = 500, PS_ELEMENT = 800, PS_SOFTMAX = 12000, PS_NORM = 4000, PS_WEIGHT = 20, PS_CACHED = 5, PS_PACK = 200, TYPICAL = 128 };
 
 static int64_t known(const Dim *d) {
   int64_t n = TYPICAL;
@@ -84,6 +84,16 @@ static int64_t recurrence_time(const Program *p, const Target *t, const Step *s)
   return weights * (int64_t)sizeof(float) * PS_CACHED + weights * (batch < 1024 ? batch : 1024) * PS_MAC / (t->vector_bits / 32);
 }
 
+/* Picoseconds that a product takes to lay out its second operand, where each call does. */
+static int64_t pack_time(const Step *s) {
+  const ContractStep *g = s->attr;
+  if (s->kind != STEP_CONTRACT || g->b_packed) return 0;
+  int64_t n = known(g->k);
+  const int64_t rest[] = {known(g->n), known_product(g->batch, g->n_batch)}, most = INT64_C(1) << 40;
+  for (int i = 0; i < 2; i++) n = rest[i] && n > most / rest[i] ? most : n * rest[i];
+  return n * PS_PACK;
+}
+
 static int64_t step_time(const Program *p, const Target *t, const Step *s) {
   if (s->kind == STEP_RECURRENT) {
     const int64_t one = recurrence_time(p, t, s), steps = known(p->tensors.data[s->in[0]].dims[0]);
@@ -91,7 +101,7 @@ static int64_t step_time(const Program *p, const Target *t, const Step *s) {
   }
   const PTensor *out = &p->tensors.data[s->out[0]];
   const int64_t most = INT64_C(1) << 50, n = known_product(out->dims, out->rank), each = element_time(p, t, s);
-  return (n > most / each ? most : n * each) + weight_time(p, s);
+  return (n > most / each ? most : n * each) + weight_time(p, s) + pack_time(s);
 }
 
 /* ---- what is parted ---- */

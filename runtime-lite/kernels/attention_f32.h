@@ -65,9 +65,10 @@ CN_KERNEL void cn_attention_tile_f32(const cn_attention_f32_args *a, const float
   cn_gemm_f32(&o, 0, cn_gemm_f32_tasks(&o));
 }
 
-/* Bands of whole tiles of queries. */
+/* Bands of whole tiles of queries, an even number: two threads have as many. */
 CN_INLINE size_t cn_attention_f32_tasks(const cn_attention_f32_args *a) {
-  return cn_ceil_div(cn_ceil_div(a->queries, CN_GEMM_F32_MR), CN_ATTENTION_QUERIES / CN_GEMM_F32_MR);
+  const size_t bands = cn_ceil_div(cn_ceil_div(a->queries, CN_GEMM_F32_MR), CN_ATTENTION_QUERIES / CN_GEMM_F32_MR);
+  return bands > 1 ? cn_round_up(bands, 2) : bands;
 }
 
 /* Tasks t0 .. t1 of cn_attention_f32_tasks(a), each call with its own scratch of

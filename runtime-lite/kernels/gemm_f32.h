@@ -30,10 +30,10 @@ CN_INLINE size_t cn_gemm_f32_band(const cn_gemm_f32_args *g, size_t i, size_t ba
   return CN_VF32_LANES > 1 ? g->m / tiles * t + cn_min(t, g->m % tiles) : cn_min(t * CN_GEMM_F32_MR, g->m);
 }
 
-/* Panels of B in one task: about 2^18 products, so that handing it out costs little; of one row four at a time. By sizes alone. */
+/* Panels of B in one task: about 2^18 products, so that handing it out costs little; of one row, whose products wait for B, four. By sizes alone. */
 CN_INLINE size_t cn_gemm_f32_panels(const cn_gemm_f32_args *g) {
-  const size_t one = cn_max(cn_ceil_div(g->m, cn_gemm_f32_bands(g)) * CN_GEMM_F32_NR * g->k, 1), n = cn_ceil_div((size_t)1 << 18, one);
-  return g->m == 1 ? cn_round_up(n, 4) : n;
+  const size_t one = cn_max(cn_ceil_div(g->m, cn_gemm_f32_bands(g)) * CN_GEMM_F32_NR * g->k, 1);
+  return g->m == 1 ? 4 : cn_ceil_div((size_t)1 << 18, one);
 }
 
 CN_INLINE size_t cn_gemm_f32_tasks(const cn_gemm_f32_args *g) {
