@@ -149,8 +149,6 @@ static Value *take_at(OpContext *c, Value *seq, Value *place, const OnnxType *de
   return declared_item(c, declared, &s) ? take(c, "cn_op_seq_at", in, place ? 2 : 1, NULL, 0, s.dtype, (uint32_t)s.rank, s.dims) : NULL;
 }
 
-Value *sequence_take(OpContext *c, Value *seq, Value *place, const OnnxType *declared) { return take_at(c, seq, place, declared, *seq->type.seq); }
-
 /* The node's result; place NULL: the tensor of an optional. */
 static bool take_out(OpContext *c, Value *place) {
   SeqType s;
@@ -182,8 +180,6 @@ static Value *insert(OpContext *c, Value *const *in, const SeqItems *items) {
   const Dim *lines = dim_add(op_dims(c), in[0]->type.dims[0], build_seq_item_lines(&c->b, s.dtype, v->type.rank, v->type.dims));
   return make(c, "cn_op_seq_insert", in, in[2] ? 3 : 2, NULL, 0, build_seq_join(&c->b, s, build_seq_of(&v->type)), lines, items);
 }
-
-Value *sequence_append(OpContext *c, Value *seq, Value *v) { return insert(c, (Value *const[]){seq, v, NULL}, NULL); }
 
 bool import_sequence_insert(OpContext *c) {
   const SeqItems *items = op_in(c, 0)->items, *now = NULL;

@@ -4,10 +4,7 @@
 
 #include "ops/import.h"
 
-Value *sequence_none(OpContext *c, DType t);                /* one without tensors */
-Value *sequence_append(OpContext *c, Value *seq, Value *v); /* v behind the last */
-/* The tensor at a place, one integer. declared: its type, for its rank where nothing else says it; or NULL. */
-Value *sequence_take(OpContext *c, Value *seq, Value *place, const OnnxType *declared);
-Value *sequence_length(OpContext *c, Value *seq);           /* s64 scalar */
+Value *sequence_none(OpContext *c, DType t);      /* one without tensors */
+Value *sequence_length(OpContext *c, Value *seq); /* s64 scalar */
 
 #endif

@@ -139,6 +139,25 @@ f (float[3] a, float[2, 2] b, int64 at) => (float[2, 2] y) {
   z = Transpose <perm = [1, 0]> (x)
 }""", {"a": MIXED[0], "b": MIXED[1], "at": s64(1)})
 
+graph("map_over_a_sequence_of_any_ranks", """
+f (seq(float[]) s, float k) => (seq(float[]) r) {
+  r = SequenceMap (s, k) <body = each (float[] x, float[] by) => (float[] y) { y = Mul (x, by) }>
+}""", *[{"s": MIXED[:n], "k": np.array(-2, np.float32)} for n in (4, 1)], expect=lambda s, k: [[np.array(v * k) for v in s]])
+
+graph("map_over_two_sequences_of_which_one_has_any_ranks", """
+f (seq(float[]) s, seq(float[n]) t) => (seq(float) r) {
+  r = SequenceMap (s, t) <body = each (float[] x, float[] y) => (float[] z) {
+    a = ReduceMax <keepdims = 0> (x)
+    b = ReduceMax <keepdims = 0> (y)
+    z = Add (a, b)
+  }>
+}""", {"s": MIXED[:3], "t": [f32(1, 2), f32(3, 5), f32(2, 2)]}, expect=lambda s, t: [[np.array(np.max(x) + np.max(y)) for x, y in zip(s, t)]])
+
+graph("map_over_a_sequence_where_the_body_fits_one_rank", """
+f (seq(float[]) s) => (seq(float[]) r) {
+  r = SequenceMap (s) <body = each (float[] x) => (float[] y) { y = Transpose <perm = [1, 0]> (x) }>
+}""", {"s": [MIXED[1], f32([[1, 2, 3]])]}, expect=lambda s: [[v.T for v in s]])
+
 graph("branch_that_is_always_an_error", """
 f (float[3] x, bool c) => (float[3] y) {
   y = If (c) <
