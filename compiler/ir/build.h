@@ -38,6 +38,9 @@ typedef struct ReadDims {
 } ReadDims;
 const Dim *const *build_read(Builder *b, Value *v, ReadDims r, size_t *ret_n);
 const Dim *const *build_read_dims(Builder *b, Value *v, const char *what, int64_t lo, int64_t hi, const Dim *const *bound, size_t *ret_n);
+/* Makes each size that data decide one new symbol where there are several such, so that strides are products of symbols and not of sums. exact: as in
+ * ReadDims, or NULL. */
+bool build_name_dims(Builder *b, const char *what, const Dim **dims, const Dim *const *exact, uint32_t rank);
 /* Same, all constants: copies into an array. False when not known or not constant. */
 bool build_const_ints(Builder *b, Value *v, const int64_t **ret, size_t *ret_n);
 /* Constant float scalar or vector (any float or integer type, as double). */

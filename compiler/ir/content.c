@@ -90,6 +90,24 @@ const Dim *const *build_content(Builder *b, Value *v, size_t *ret_n) {
   return c;
 }
 
+/* The n elements of v as new symbols. */
+static const Dim **read_symbols(Builder *b, Value *v, const ReadDims *r, size_t n) {
+  const Dim **symbols = NEW_ARRAY(b->ir->arena, const Dim *, n), **content = NEW_ARRAY(b->ir->arena, const Dim *, n);
+  for (size_t k = 0; k < n; k++) {
+    int64_t exact;
+    if (r->exact && r->exact[k] && dim_is_const(r->exact[k], &exact)) { /* the symbol only checks */
+      symbols[k] = bd_data_symbol(b, r->what, exact, exact, NULL);
+      content[k] = r->exact[k];
+    } else {
+      content[k] = symbols[k] = bd_data_symbol(b, r->what, r->lo, r->hi, r->bound ? r->bound[k] : NULL);
+    }
+  }
+  SymbolsAttr *attr = NEW(b->ir->arena, SymbolsAttr);
+  attr->symbols = symbols;
+  (void)graph_add_node(b->graph, OP_SYMBOLS, &v, 1, NULL, 0, attr, b->place);
+  return content;
+}
+
 const Dim *const *build_read(Builder *b, Value *v, ReadDims r, size_t *ret_n) {
   size_t n;
   if (!v) return NULL;
@@ -104,22 +122,27 @@ const Dim *const *build_read(Builder *b, Value *v, ReadDims r, size_t *ret_n) {
                 build_open_hint(b, v->type.dims, v->type.rank));
     return NULL;
   }
-  const Dim **symbols = NEW_ARRAY(b->ir->arena, const Dim *, n), **content = NEW_ARRAY(b->ir->arena, const Dim *, n);
-  for (size_t k = 0; k < n; k++) {
-    int64_t exact;
-    if (r.exact && r.exact[k] && dim_is_const(r.exact[k], &exact)) { /* the symbol only checks */
-      symbols[k] = bd_data_symbol(b, r.what, exact, exact, NULL);
-      content[k] = r.exact[k];
-    } else {
-      content[k] = symbols[k] = bd_data_symbol(b, r.what, r.lo, r.hi, r.bound ? r.bound[k] : NULL);
-    }
-  }
-  SymbolsAttr *attr = NEW(b->ir->arena, SymbolsAttr);
-  attr->symbols = symbols;
-  (void)graph_add_node(b->graph, OP_SYMBOLS, &v, 1, NULL, 0, attr, b->place);
+  const Dim **content = read_symbols(b, v, &r, n);
   if (b->graph == v->graph) v->content = content; /* else they are known in that body only */
   *ret_n = n;
   return content;
+}
+
+bool build_name_dims(Builder *b, const char *what, const Dim **dims, const Dim *const *exact, uint32_t rank) {
+  const Dim *open[MAX_RANK], *told[MAX_RANK] = {0};
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < rank; i++) {
+    if (!dim_has_data(dims[i])) continue;
+    if (exact) told[n] = exact[i];
+    open[n++] = dims[i];
+  }
+  if (n < 2) return true; /* a sum by itself is as good */
+  Value *v = build_dims(b, open, n);
+  if (!v) return false;
+  const Dim *const *named = read_symbols(b, v, &(ReadDims){.what = what, .hi = INT32_MAX, .exact = told}, n);
+  for (uint32_t i = 0, k = 0; i < rank; i++)
+    if (dim_has_data(dims[i])) dims[i] = named[k++];
+  return true;
 }
 
 const Dim *const *build_read_dims(Builder *b, Value *v, const char *what, int64_t lo, int64_t hi,

@@ -40,7 +40,7 @@ static Value *pad_everywhere(OpContext *c, Value *pads, Value *axes, uint32_t ra
 
 /* Which element of an axis of x each place of the padded axis reads: s64 [padded size]. Negative pads crop before the others pad; a
  * reflection or a period that ends before the pads do begins again. */
-static Value *pad_places(OpContext *c, PadMode mode, uint32_t axis, const Dim *lo, const Dim *hi) {
+static Value *pad_places(OpContext *c, PadMode mode, uint32_t axis, const Dim *lo, const Dim *hi, const Dim *padded) {
   DimCtx *d = op_dims(c);
   Arena *a = op_arena(c);
   const Dim *size = op_dim(c, 0, axis), *first = dim_max(d, dim_sub(d, d->zero, lo), d->zero);
@@ -61,8 +61,7 @@ static Value *pad_places(OpContext *c, PadMode mode, uint32_t axis, const Dim *l
   if (left->lo < 1) /* nothing to repeat: an index that the reader refuses */
     at = expr_fn3(a, &e, SC_select, expr_fn2(a, &e, SC_gt, n, zero), at, expr_dim(a, &e, size));
   expr_set_result(a, &e, at);
-  const Dim *const padded[] = {dim_add(d, size, dim_add(d, lo, hi))};
-  return build_expr(&c->b, e, NULL, 0, 1, padded);
+  return build_expr(&c->b, e, NULL, 0, 1, &padded);
 }
 
 /* Whether build_pad can make it of pieces: nothing cropped, and each piece reaches as far as its pad, whatever the sizes are. */
@@ -87,8 +86,9 @@ static Value *pad_by_own(OpContext *c, PadMode mode, const Dim *const *lo, const
   bool pieces = true;
   for (uint32_t i = 0; i < rank; i++) pieces &= pad_in_pieces(c, mode, i, lo[i], hi[i]);
   if (pieces) return build_pad(b, in[0], mode, lo, hi, NULL);
+  for (uint32_t i = 0; i < rank; i++) dims[i] = dim_add(d, op_dim(c, 0, i), dim_add(d, lo[i], hi[i]));
+  if (!build_name_dims(b, "padded", dims, op_declared(c, 0, rank), rank)) return NULL;
   for (uint32_t i = 0; i < rank; i++) {
-    dims[i] = dim_add(d, op_dim(c, 0, i), dim_add(d, lo[i], hi[i]));
     places[i] = build_affine_coord(b, rank, i);
     axes[i] = (GatherAxis){.affine = places[i]};
     if (dim_is(lo[i], 0) && dim_is(hi[i], 0)) continue;
@@ -97,7 +97,7 @@ static Value *pad_by_own(OpContext *c, PadMode mode, const Dim *const *lo, const
       return NULL;
     }
     axes[i] = (GatherAxis){.indirect = true, .operand = n, .place = &places[i]};
-    if (!(in[n++] = pad_places(c, mode, i, lo[i], hi[i]))) return NULL;
+    if (!(in[n++] = pad_places(c, mode, i, lo[i], hi[i], dims[i]))) return NULL;
   }
   return build_gather(b, in, n, rank, dims, axes);
 }

@@ -106,3 +106,11 @@ f (float[n] x, {", ".join(f"int64[1] r{k}" for k in range(24))}) => (float[m] y)
   {chr(10).join(f"  t{k} = Tile ({f't{k - 1}' if k else 'x'}, r{k})" for k in range(24))}
   y = Identity (t23)
 }}""", {"x": f32(1, 2), **{f"r{k}": ints(1 + (k % 6 == 0)) for k in range(24)}})
+
+for mode, pads in (("edge", [[0, 1, 2, 0, 3, 4, 0, 0, 1, 2], [1, -1, 0, 2, 0, 0, 1, -2, 0, 1], [0] * 10]), ("reflect", [[1, 0, 2, 0, 0, 1, 2, 0, 0, 0]])):
+    graph(f"pads_of_five_axes_that_only_data_tell_{mode}", f"""
+f (float[2, 3, 4, 1, n] x, int64[10] pads) => (float[a, b, c, d, e] y, float[g, h] z) {{
+  y = Pad <mode = "{mode}"> (x, pads)
+  t = Flatten <axis = 2> (y)
+  z = Neg (t)
+}}""", *[{"x": random(60, 2, 3, 4, 1, 5), "pads": np.array(p, np.int64)} for p in pads], opset=18)

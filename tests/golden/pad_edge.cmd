@@ -1,0 +1,1 @@
+./castnet compile pad_edge.onnx -o out --target c99
