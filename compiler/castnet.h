@@ -70,6 +70,7 @@ typedef struct castnet_options {
   int poison;          /* between steps the code overwrites all of the workspace that no later one reads: to find faults of planning */
   int ignore_output_shapes; /* sizes that the graph's outputs are declared to have are not believed, where only data decide them */
   int no_winograd;     /* compute 3x3 convolutions directly, not by Winograd's tiles where these are quicker */
+  int no_blocks;       /* keep channels plain: no convolution computes on blocks of a vector's channels */
 } castnet_options;
 
 /* Compiles the model at `path`; options may be NULL. Whatever is not CASTNET_STATUS_OK left diagnostics. */

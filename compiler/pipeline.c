@@ -46,26 +46,28 @@ static const Target *level_of(const PipelineOptions *opt, size_t i) {
   return t->n_levels ? t->levels[i] : t;
 }
 
-/* Channels of a block where the level computes convolutions in blocks, else 0. */
-static uint32_t block_of(const PipelineOptions *opt, size_t i) {
+/* Where the level computes convolutions in blocks, else of none. */
+static LayoutTile tile_of(const PipelineOptions *opt, size_t i) {
   const Target *level = level_of(opt, i);
-  return opt->optimise && target_tile(level, "blocked_f32") ? level->vector_bits / 32 : 0;
+  const TargetTile *tile = opt->optimise && !opt->no_blocks ? target_tile(level, "blocked_f32") : NULL;
+  const uint32_t block = level->vector_bits / 32;
+  return tile ? (LayoutTile){block, tile->mr * tile->nr / block} : (LayoutTile){0};
 }
 
 static bool has_blocks(const PipelineOptions *opt) {
-  bool any = block_of(opt, 0) != 0;
-  for (size_t i = 1; i < opt->backend.target->n_levels; i++) any = any || block_of(opt, i);
+  bool any = tile_of(opt, 0).block != 0;
+  for (size_t i = 1; i < opt->backend.target->n_levels; i++) any = any || tile_of(opt, i).block;
   return any;
 }
 
 /* The graph in the layout of level i, which levels before it may have, too. */
 static Ir *level_graph(const PipelineOptions *opt, Ir *ir, const Pipeline *p, size_t i) {
-  const uint32_t block = block_of(opt, i);
+  const LayoutTile tile = tile_of(opt, i);
   for (size_t k = 0; k < i; k++)
-    if (block_of(opt, k) == block) return p->irs[k];
+    if (tile_of(opt, k).block == tile.block && tile_of(opt, k).sums == tile.sums) return p->irs[k];
   if (!has_blocks(opt)) return ir;
   if (opt->backend.target->n_levels) ir = ir_clone(ir);
-  return passes_layout(ir, block) ? ir : NULL;
+  return passes_layout(ir, tile) ? ir : NULL;
 }
 
 static bool level_graphs(const PipelineOptions *opt, Ir *ir, Pipeline *ret) {

@@ -19,6 +19,7 @@ typedef struct PipelineOptions {
   bool no_reuse;          /* every buffer has its own place */
   bool threads, threads_all; /* steps that are worth it run in shares; all that can */
   bool no_winograd;       /* convolutions are computed directly */
+  bool no_blocks;         /* channels stay plain */
   bool float_qdq;         /* quantised graphs compute in float as they are written */
   const char *dump_stage; /* the text form after this stage is put into dump, and nothing follows; NULL: none */
   StrBuf *dump;

@@ -85,8 +85,20 @@ static bool is_3x3(const cn_window *w) {
 }
 
 /* ---- the step ---- */
+/* Of both calls: that of the widest driver and that for the rest. */
+static const Dim *dense_scratch(DimCtx *c, const Target *t, const cn_window *w, const Shape *shape, const ConvStep *s, const Dim *images) {
+  enum { MANY = 1 << 10 }; /* more change nothing */
+  int64_t n = MANY;
+  cn_window all = *w;
+  (void)dim_is_const(images, &n);
+  all.images = n < MANY ? (size_t)n : MANY;
+  const Dim *most = window_blocked_scratch(c, t, &all, shape->plain, shape->blocks - s->rest, s->wide);
+  return s->rest ? dim_max(c, most, window_blocked_scratch(c, t, &all, shape->plain, s->rest, s->rest)) : most;
+}
+
 /* Weights as the kernel of the step wants them; scratch in bytes. */
-static uint32_t lower_dense_weights(Lower *l, const Node *n, const Shape *shape, const WindowDims *win, ConvStep *s, const Dim **ret_scratch) {
+static uint32_t lower_dense_weights(Lower *l, const Node *n, const Shape *shape, const WindowDims *win, const Dim *images, ConvStep *s,
+                                    const Dim **ret_scratch) {
   DimCtx *c = l->p->dims;
   const Value *w = n->in[1];
   cn_window known;
@@ -103,7 +115,7 @@ static uint32_t lower_dense_weights(Lower *l, const Node *n, const Shape *shape,
                              winograd_pack(l->a, v, weights, shape->m, shape->c, shape->block), w->name);
     }
   }
-  *ret_scratch = window_blocked_scratch(c, l->opt->target, &known, shape->plain);
+  *ret_scratch = dense_scratch(c, l->opt->target, &known, shape, s, images);
   return pack_dense(l, s, shape, w);
 }
 
@@ -121,7 +133,7 @@ bool lower_blocked_conv(Lower *l, const Node *n, ConvStep *s) {
   s->w_packed = true;
   s->pack_bytes = c->zero;
   const WindowDims win = window_dims(c, &x, &y, 2, s->kernel, s->attr.stride, s->attr.dilation, s->attr.dilate_x, s->attr.pad_lo, s->attr.pad_hi);
-  in[1] = s->depthwise ? pack_depthwise(l, &shape, w) : lower_dense_weights(l, n, &shape, &win, s, &scratch);
+  in[1] = s->depthwise ? pack_depthwise(l, &shape, w) : lower_dense_weights(l, n, &shape, &win, x.dims[0], s, &scratch);
   in[2] = padded_bias(l, &shape, bias);
   (void)lower_step(l, STEP_CONV, in, 5, &out, 1, s, scratch, n->src);
   return true;

@@ -84,6 +84,8 @@ bool window_blocked(DimCtx *c, const WindowDims *w, const Dim *channels, const D
   return window_known(w, counts, 1, ret);
 }
 
-const Dim *window_blocked_scratch(DimCtx *c, const Target *t, const cn_window *w, bool plain) {
-  return dim_const(c, (int64_t)(cn_blocked_conv_f32_scratch(w, plain, t->vector_bits / 32) * sizeof(float)));
+const Dim *window_blocked_scratch(DimCtx *c, const Target *t, const cn_window *w, bool plain, size_t blocks, size_t n) {
+  const TargetTile *tile = target_tile(t, "blocked_f32");
+  const size_t lanes = t->vector_bits / 32, sums = tile->mr * tile->nr / lanes;
+  return dim_const(c, (int64_t)(cn_blocked_conv_f32_scratch(w, plain, blocks, n, lanes, sums) * sizeof(float)));
 }

@@ -13,8 +13,9 @@ const char *window_driver(const Target *t, const char *general, const WindowDims
 const Dim *window_direct(DimCtx *c, const Target *t, const WindowDims *w, const Dim *images, int64_t groups, const Dim *channels,
                          const Dim *m);
 
-/* Bytes of scratch of a convolution over blocked channels, whose sizes are known but for the batch. */
-const Dim *window_blocked_scratch(DimCtx *c, const Target *t, const cn_window *w, bool plain);
+/* Bytes of scratch of a call for `blocks` output blocks of a convolution over blocked channels, n at a time; w->images: those of the call, or
+ * many where they are not known. */
+const Dim *window_blocked_scratch(DimCtx *c, const Target *t, const cn_window *w, bool plain, size_t blocks, size_t n);
 /* Such a convolution in runtime-lite's terms, of one image. False where a size is not known. */
 bool window_blocked(DimCtx *c, const WindowDims *w, const Dim *channels, const Dim *m, cn_window *ret);
 

@@ -4,11 +4,13 @@
  * such node's plain result is a view of the blocked one, made beside it; where all readers take the blocked one it is dead. */
 #include "passes/passes.h"
 
-enum { PLAIN_CHANNELS = 4, MIN_PIXELS = 1, WORK = 512, CHAIN = 128, SIDE = 1 << 20, AREA = 1 << 24 };
+#include "kernels/blocked.h"
+
+enum { PLAIN_CHANNELS = 8, MIN_PIXELS = 1, WORK = 512, CHAIN = 128, SIDE = 1 << 20, AREA = 1 << 24 };
 
 typedef struct Layout {
   Arena *arena; /* of the pass */
-  int64_t block;
+  int64_t block, sums;
   int64_t *ahead; /* by value id before the pass: products of the chain of convolutions, one image's, that reads it */
   VEC(Value *) of; /* by id of the plain view: [N][blocks][H][W][block], what lies behind the channels is anything; NULL: none */
   VEC(Value *) copies; /* by id of a plain value: the same, copied, for convolutions alone; NULL: none */
@@ -133,6 +135,15 @@ static bool plain_window(const ConvAttr *a, const Value *x, const Value *w, cons
   return area_of(y) >= MIN_PIXELS;
 }
 
+/* Whether the kernel lets pixels of blocks serve several outputs of a row, which it does of a copied input with 1 or 3 channels alone. */
+static bool would_slide(const Layout *l, const ConvAttr *a, const Value *w, const Value *y) {
+  const uint32_t last = a->n_spatial - 1;
+  const size_t out = (size_t)size_of(y, 2 + last), width = (size_t)size_of(w, 2 + last), taps = (size_t)area_of(w);
+  const cn_window row = {.c = (size_t)size_of(w, 1), .out = {1, 1, out}, .kernel = {1, taps / width, width},
+                         .stride = {1, 1, (size_t)a->stride[last]}, .dilation = {1, 1, (size_t)a->dilation[last]}};
+  return size_of(w, 0) <= l->block && cn_blocked_slides(&row, false, (size_t)l->block, (size_t)l->sums);
+}
+
 /* Whether the padded copy of a plain input is modest, too. */
 static bool has_small_copy(const ConvAttr *a, const Value *w, const Value *y) {
   int64_t area = 1;
@@ -232,8 +243,9 @@ static bool layout_conv(Builder *b, const Node *n, Layout *l, Value **ret) {
   Value *x = n->in[0], *w = n->in[1], *bias = n->n_in > 2 ? n->in[2] : NULL, *known = blocked_of(l, x);
   if (n->n_in > 3 || !plain_window(a, x, w, n->out[0]) || (bias && !bias->data)) return false;
   if (a->group != 1) return layout_depthwise(b, n, l, ret);
-  if (2 * size_of(w, 0) < l->block) return false;
-  const bool narrow = !known && size_of(w, 1) <= PLAIN_CHANNELS && has_small_copy(a, w, n->out[0]);
+  if (known ? 2 * size_of(w, 0) < l->block : 4 * size_of(w, 0) <= 3 * l->block) return false; /* blocks so empty that plain kernels are as quick */
+  const bool few = size_of(w, 1) == 1 || size_of(w, 1) == 3 || (size_of(w, 1) <= PLAIN_CHANNELS && !would_slide(l, a, w, n->out[0]));
+  const bool narrow = !known && few && has_small_copy(a, w, n->out[0]);
   if (!known && !narrow && !worth_a_copy(l, n)) return false;
   Value *in[3] = {known ? with_rows_of(b, known, x) : narrow ? of_rank_4(b, x) : to_blocks(b, l, x), of_rank_4(b, w), bias};
   return give_conv(b, n, l, in, ret);
@@ -521,9 +533,9 @@ static bool layout(Builder *b, const Node *n, Value **ret, void *user) {
   }
 }
 
-bool pass_layout(Ir *ir, uint32_t block) {
+bool pass_layout(Ir *ir, LayoutTile tile) {
   Arena *scratch = arena_new(arena_door(ir->arena), 0);
-  Layout l = {.arena = scratch, .block = block, .ahead = NEW_ARRAY(scratch, int64_t, ir->n_values)};
+  Layout l = {.arena = scratch, .block = tile.block, .sums = tile.sums, .ahead = NEW_ARRAY(scratch, int64_t, ir->n_values)};
   look_ahead(ir->main, l.ahead);
   const bool changed = pass_rewrite(ir, layout, &l);
   arena_free(scratch);

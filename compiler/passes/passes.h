@@ -39,9 +39,12 @@ bool pass_narrow(Ir *ir);
 /* Products and convolutions of dequantised operands become integer ones; what quantises them again joins their scales. */
 bool pass_quantise(Ir *ir);
 
+/* Vectors of channels, and how many vectors of sums the kernels over them hold. */
+typedef struct LayoutTile { uint32_t block, sums; } LayoutTile;
+
 /* Chains of convolutions over images, and what stands between them, compute on blocked channels, `block` in a vector; values
  * are reordered only at the chain's ends. What stays plain without a kernel for that becomes nests. Never changes what a value is called or means elsewhere. */
-bool pass_layout(Ir *ir, uint32_t block);
+bool pass_layout(Ir *ir, LayoutTile tile);
 
 typedef struct PassOptions {
   bool optimise;  /* false: only what lowering requires */
@@ -52,9 +55,9 @@ typedef struct PassOptions {
 
 /* All of them in order, but pass_layout. False after diagnostics. */
 bool passes_run(Ir *ir, PassOptions opt);
-/* The last one, which depends on the target's vectors: block channels in one; 0: none, but what is left for blocks becomes nests. False
+/* The last one, which depends on the target's vectors; block 0: none, but what is left for blocks becomes nests. False
  * after diagnostics. */
-bool passes_layout(Ir *ir, uint32_t block);
+bool passes_layout(Ir *ir, LayoutTile tile);
 
 /* ---- rewriting: what passes share ---- */
 /* Called for each node in order with a builder that inserts before it. Returns true when the node's results are ret (same

@@ -113,6 +113,6 @@ bool passes_run(Ir *ir, PassOptions opt) {
   return !diags_any(ir->diags);
 }
 
-bool passes_layout(Ir *ir, uint32_t block) {
-  return pass_layout(ir, block) && verify_after(ir, "layout") && pass_narrow(ir) && verify_after(ir, "narrow") && !diags_any(ir->diags);
+bool passes_layout(Ir *ir, LayoutTile tile) {
+  return pass_layout(ir, tile) && verify_after(ir, "layout") && pass_narrow(ir) && verify_after(ir, "narrow") && !diags_any(ir->diags);
 }

@@ -40,26 +40,71 @@ CN_INLINE cn_blocked_walk cn_blocked_walk_of(const cn_window *w, int plain, size
 /* Pixels of the result that a task computes, at most. */
 #define CN_BLOCKED_SPAN 480
 
-/* Output rows whose input is copied at a time: two tasks' at least, and so many that few rows serve two copies. By sizes alone. */
-CN_INLINE size_t cn_blocked_copy_rows(const cn_window *w) {
-  const size_t twice = (w->kernel[1] - 1) * w->dilation[1];
-  return cn_min(w->out[1], cn_max(2 * CN_BLOCKED_SPAN / w->out[2] + 2, cn_ceil_div(8 * twice, w->stride[1])));
+/* The pixels that a driver of n output blocks computes side by side: as many sums as there are registers for. */
+CN_INLINE size_t cn_blocked_wide(size_t n, size_t sums) { return cn_min(12, sums / n); }
+
+/* One less leaves fewer lanes of pixels idle in some images (7x7, 25x5). By sizes alone. */
+CN_INLINE size_t cn_blocked_pixels(size_t pixels, size_t n, size_t sums) {
+  const size_t wide = cn_blocked_wide(n, sums), narrow = cn_max(wide - 1, 1);
+  return cn_round_up(pixels, narrow) < cn_round_up(pixels, wide) ? narrow : wide;
+}
+
+/* Pixels of one task of n of a call's output blocks, `wide` at a time: the input that they read stays in the second cache, and where an image has but
+ * one or two it is parted further, into tasks of 2^17 products or more. By sizes alone. */
+CN_INLINE size_t cn_blocked_span(const cn_window *w, size_t blocks, size_t n, size_t wide, size_t lanes) {
+  const size_t all = cn_ceil_div(cn_volume(w->out), wide), groups = cn_max(w->images * (blocks / n), 1);
+  const size_t most = cn_max(4, cn_min(CN_BLOCKED_SPAN, 65536 / cn_max(w->c, 1)) / wide);
+  const size_t least = cn_ceil_div((size_t)1 << 17, cn_max(wide * n * lanes * w->c * cn_volume(w->kernel), 1));
+  return cn_min(cn_min(cn_max(cn_ceil_div(all, cn_ceil_div(16, groups)), least), most), all) * wide;
+}
+
+/* Output rows whose input is copied at a time: a task's at least, and so many that what two copies share, which moves, is no more than half. */
+CN_INLINE size_t cn_blocked_copy_rows(const cn_window *w, size_t span) {
+  const size_t reach = (w->kernel[1] - 1) * w->dilation[1] + 1, twice = reach - cn_min(reach, w->stride[1]);
+  return cn_min(w->out[1], cn_max(span / w->out[2] + 2, cn_ceil_div(2 * twice, w->stride[1])));
 }
 
 /* Padded input rows that n output rows read. */
 CN_INLINE size_t cn_blocked_reach(const cn_window *w, size_t n) { return (n - 1) * w->stride[1] + (w->kernel[1] - 1) * w->dilation[1] + 1; }
 
-/* Floats of a plain input's copy. */
-CN_INLINE size_t cn_blocked_copy(const cn_window *w, int plain, size_t lanes) {
+/* Floats of a plain input's copy for tasks of `span` pixels. */
+CN_INLINE size_t cn_blocked_copy(const cn_window *w, int plain, size_t span, size_t lanes) {
   const cn_blocked_walk k = cn_blocked_walk_of(w, plain, lanes);
-  return plain && cn_volume(w->out) ? cn_blocked_reach(w, cn_blocked_copy_rows(w)) * k.w.in[2] * w->c : 0;
+  return plain && cn_volume(w->out) ? cn_blocked_reach(w, cn_blocked_copy_rows(w, span)) * k.w.in[2] * w->c : 0;
 }
 
-/* Floats of scratch of a driver of any number of blocks: zeros, the copy, places (of 32 bits) for each tap of each pixel. */
-CN_INLINE size_t cn_blocked_conv_f32_scratch(const cn_window *w, int plain, size_t lanes) {
+/* Where a call computes one output block, a pixel that is read once serves all outputs of a row that see it by three taps: so many
+ * outputs side by side, or fewer where that leaves fewer idle (20, 30); the most taps of a row, and products of an output. */
+#define CN_BLOCKED_SLIDE(sums) ((sums) * 2 / 3)
+
+#define CN_BLOCKED_SLIDE_FEW(sums) (CN_BLOCKED_SLIDE(sums) < 16 ? CN_BLOCKED_SLIDE(sums) : 10)
+
+#define CN_BLOCKED_SLIDE_TAPS 8
+
+#define CN_BLOCKED_SLIDE_DEPTH 576
+
+CN_INLINE size_t cn_blocked_slide_of(size_t width, size_t sums) {
+  return cn_round_up(width, CN_BLOCKED_SLIDE_FEW(sums)) < cn_round_up(width, CN_BLOCKED_SLIDE(sums)) ? CN_BLOCKED_SLIDE_FEW(sums) : CN_BLOCKED_SLIDE(sums);
+}
+
+/* Outputs side by side of a convolution that goes that way, else 0: where tiles do not waste a quarter of their outputs, and weights stay in
+ * the first cache; of every second pixel those of a copied colour image alone, what networks begin with. */
+CN_INLINE size_t cn_blocked_slides(const cn_window *w, int plain, size_t lanes, size_t sums) {
+  if (lanes == 1) return 0;
+  const size_t n = cn_blocked_slide_of(w->out[2], sums);
+  const int skips = w->stride[2] == 2 && plain && w->c == 3 && n == CN_BLOCKED_SLIDE(sums);
+  if (3 * cn_round_up(w->out[2], n) > 4 * w->out[2] || w->c * cn_volume(w->kernel) > CN_BLOCKED_SLIDE_DEPTH) return 0;
+  if ((w->stride[2] != 1 && !skips) || w->dilation[2] != 1 || w->kernel[2] < 2 || w->kernel[2] > CN_BLOCKED_SLIDE_TAPS) return 0;
+  return w->out[2] >= n && (!plain || w->c == 1 || w->c == 3) ? n : 0;
+}
+
+/* Floats of scratch of a call for `blocks` output blocks by the driver of n: zeros, the copy, places (of 32 bits, written in turns of 16) for each
+ * tap of each pixel of a task. */
+CN_INLINE size_t cn_blocked_conv_f32_scratch(const cn_window *w, int plain, size_t blocks, size_t n, size_t lanes, size_t sums) {
   const cn_blocked_walk k = cn_blocked_walk_of(w, plain, lanes);
-  const size_t zeros = cn_max(lanes, k.run);
-  return zeros + cn_blocked_copy(w, plain, lanes) + k.taps * (cn_min(CN_BLOCKED_SPAN, cn_volume(w->out)) + 64) + 16;
+  const size_t span = cn_blocked_span(w, blocks, n, cn_blocked_pixels(cn_volume(w->out), n, sums), lanes);
+  const size_t places = n == 1 && cn_blocked_slides(w, plain, lanes, sums) ? 0 : k.taps * span + 16;
+  return cn_max(lanes, k.run) + cn_blocked_copy(w, plain, span, lanes) + places;
 }
 
 /* Pixels whose channels are normalised side by side: what they store is read again after it has reached the cache. */

@@ -18,29 +18,10 @@ typedef struct cn_blocked_conv_f32_args {
   cn_epilogue_f32 ep;   /* CN_EP_ROW_BIAS: [m]; its tile: rows are blocks, columns pixels times LANES, index the image */
 } cn_blocked_conv_f32_args;
 
-/* The pixels that a driver of `blocks` blocks computes side by side: as many sums as there are registers for. */
-CN_INLINE size_t cn_blocked_wide(size_t blocks) { return cn_min(12, CN_BLOCKED_F32_SUMS / blocks); }
-
-/* One less leaves fewer lanes of pixels idle in some images (7x7, 25x5). By sizes alone. */
-CN_INLINE size_t cn_blocked_pixels(size_t pixels, size_t blocks) {
-  const size_t wide = cn_blocked_wide(blocks), narrow = cn_max(wide - 1, 1);
-  return cn_round_up(pixels, narrow) < cn_round_up(pixels, wide) ? narrow : wide;
-}
-
-/* Pixels of one task of n output blocks, `wide` at a time: the input that they read stays in the second cache, and where an image has but
- * one or two it is parted further, into tasks of 2^17 products or more. By sizes alone. */
-CN_INLINE size_t cn_blocked_span(const cn_blocked_conv_f32_args *a, size_t n, size_t wide) {
-  const cn_window *w = &a->window;
-  const size_t all = cn_ceil_div(cn_volume(w->out), wide), groups = cn_max(w->images * (a->blocks / n), 1);
-  const size_t most = cn_max(4, cn_min(CN_BLOCKED_SPAN, 65536 / cn_max(w->c, 1)) / wide);
-  const size_t least = cn_ceil_div((size_t)1 << 17, cn_max(wide * n * CN_VF32_LANES * w->c * cn_volume(w->kernel), 1));
-  return cn_min(cn_min(cn_max(cn_ceil_div(all, cn_ceil_div(16, groups)), least), most), all) * wide;
-}
-
 /* Some pixels of an image for n output blocks; neighbours share what they know of the pixels. */
 CN_INLINE size_t cn_blocked_tasks(const cn_blocked_conv_f32_args *a, size_t n) {
-  const size_t pixels = cn_volume(a->window.out), wide = cn_blocked_pixels(pixels, n);
-  return a->window.images * cn_ceil_div(pixels, cn_blocked_span(a, n, wide)) * (a->blocks / n);
+  const size_t pixels = cn_volume(a->window.out), wide = cn_blocked_pixels(pixels, n, CN_BLOCKED_F32_SUMS);
+  return a->window.images * cn_ceil_div(pixels, cn_blocked_span(&a->window, a->blocks, n, wide, CN_VF32_LANES)) * (a->blocks / n);
 }
 
 /* n pixels of c channels, `area` apart, side by side; c: a literal where it is 1 or 3. */
@@ -225,33 +206,8 @@ CN_KERNEL void cn_blocked_job_places(const cn_blocked_job *j, int32_t *places, s
   }
 }
 
-/* ---- one output block: a pixel that is read once serves all outputs of a row that see it by three taps ---- */
-/* Outputs of a row side by side, or fewer where that leaves fewer idle (20, 30); the most taps of a row, and products of an output. */
-#define CN_BLOCKED_SLIDE (CN_BLOCKED_F32_SUMS * 2 / 3)
-
-#define CN_BLOCKED_SLIDE_FEW (CN_BLOCKED_SLIDE < 16 ? CN_BLOCKED_SLIDE : 10)
-
-#define CN_BLOCKED_SLIDE_TAPS 8
-
-#define CN_BLOCKED_SLIDE_DEPTH 576
-
-CN_INLINE size_t cn_blocked_slide_of(size_t width) {
-  return cn_round_up(width, CN_BLOCKED_SLIDE_FEW) < cn_round_up(width, CN_BLOCKED_SLIDE) ? CN_BLOCKED_SLIDE_FEW : CN_BLOCKED_SLIDE;
-}
-
-/* Every second pixel of a copied colour image: what networks begin with. */
-CN_INLINE int cn_blocked_slide_skips(const cn_blocked_conv_f32_args *a, size_t n) {
-  return a->window.stride[2] == 2 && a->plain && a->window.c == 3 && n == CN_BLOCKED_SLIDE;
-}
-
-/* Whether a convolution goes that way: where tiles do not waste a quarter of their outputs, and weights stay in the first cache. */
-CN_INLINE int cn_blocked_slides(const cn_blocked_conv_f32_args *a, const cn_blocked_walk *k) {
-  const cn_window *w = &a->window;
-  const size_t n = cn_blocked_slide_of(w->out[2]);
-  if (CN_VF32_LANES == 1 || 3 * cn_round_up(w->out[2], n) > 4 * w->out[2] || k->depth > CN_BLOCKED_SLIDE_DEPTH) return 0;
-  if ((w->stride[2] != 1 && !cn_blocked_slide_skips(a, n)) || w->dilation[2] != 1 || w->kernel[2] < 2 || w->kernel[2] > CN_BLOCKED_SLIDE_TAPS) return 0;
-  return w->out[2] >= n && (!a->plain || w->c == 1 || w->c == 3);
-}
+/* ---- one output block, whose outputs slide along a row (cn_blocked_slides) ---- */
+#define CN_BLOCKED_F32_SLIDE CN_BLOCKED_SLIDE(CN_BLOCKED_F32_SUMS)
 
 /* sums[n] += the products of `run` channels of the pixels of a row, pitch apart, and of the taps' weights, run * LANES apart. All but
  * run are literals. */
@@ -299,7 +255,7 @@ CN_KERNEL void cn_blocked_slide_f32(const cn_blocked_job *j, size_t first, const
   const cn_window *w = &j->args->window;
   const cn_epilogue_f32 *ep = &j->args->ep;
   const size_t lanes = CN_VF32_LANES, at = (first * j->pixels + y * w->out[2] + x) * lanes, taps = w->kernel[2];
-  CN_ALIGN(64) float room[(CN_BLOCKED_SLIDE + CN_BLOCKED_SLIDE_TAPS) * CN_VF32_LANES];
+  CN_ALIGN(64) float room[(CN_BLOCKED_F32_SLIDE + CN_BLOCKED_SLIDE_TAPS) * CN_VF32_LANES];
   cn_vf32 sums[16];
   const cn_vf32 bias = ep->flags & CN_EP_ROW_BIAS ? cn_vf32_load(ep->bias + first % (w->m / lanes) * lanes) : cn_vf32_zero();
   CN_UNROLL(16)
@@ -332,7 +288,7 @@ CN_KERNEL void cn_blocked_slide_group_f32(const cn_blocked_job *j, size_t first,
     const size_t y = p / width, from = p % width, x = cn_min(from, width - n), stop = cn_min(cn_min(x + n, width), from + (j->p1 - p));
     if (!j->args->plain) cn_blocked_slide_f32(j, first, weights, y, x, from - x, stop - x, 0, 1, n);
     else if (w->c == 1) cn_blocked_slide_f32(j, first, weights, y, x, from - x, stop - x, 1, 1, n);
-    else if (n == CN_BLOCKED_SLIDE && w->stride[2] == 2) cn_blocked_slide_f32(j, first, weights, y, x, from - x, stop - x, 3, 2, n);
+    else if (n == CN_BLOCKED_F32_SLIDE && w->stride[2] == 2) cn_blocked_slide_f32(j, first, weights, y, x, from - x, stop - x, 3, 2, n);
     else cn_blocked_slide_f32(j, first, weights, y, x, from - x, stop - x, 3, 1, n);
     p += stop - from;
   }
@@ -348,7 +304,7 @@ CN_KERNEL void cn_blocked_copy_band(const cn_window *w, const cn_blocked_walk *k
                                     size_t span, float *copy) {
   const size_t row = k->w.in[2] * w->c, from = p0 / w->out[2], y0 = from * w->stride[1];
   const size_t keep = c->image == image && c->p1 && c->y1 > y0 ? c->y1 - y0 : 0;
-  c->p1 = cn_min(p1, p0 + cn_max(1, ((from + cn_blocked_copy_rows(w)) * w->out[2] - p0) / span) * span);
+  c->p1 = cn_min(p1, p0 + cn_max(1, ((from + cn_blocked_copy_rows(w, span)) * w->out[2] - p0) / span) * span);
   if (keep) memmove(copy, copy + (y0 - c->y0) * row, keep * row * sizeof *copy);
   c->image = image;
   c->y0 = y0;
@@ -360,12 +316,12 @@ CN_KERNEL void cn_blocked_copy_band(const cn_window *w, const cn_blocked_walk *k
 /* Tasks t0 .. t1; nb, np: literals. */
 CN_KERNEL void cn_blocked_body_f32(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1, size_t nb, size_t np) {
   const cn_blocked_walk k = cn_blocked_walk_of(&a->window, a->plain, CN_VF32_LANES);
-  const size_t pixels = cn_volume(a->window.out), span = cn_blocked_span(a, nb, np), across = cn_ceil_div(pixels, span);
+  const size_t pixels = cn_volume(a->window.out), span = cn_blocked_span(&a->window, a->blocks, nb, np, CN_VF32_LANES), across = cn_ceil_div(pixels, span);
   const size_t all = a->window.m / CN_VF32_LANES, groups = a->blocks / nb, zeros = cn_max(CN_VF32_LANES, k.run);
   const size_t image_in = (a->plain ? a->window.c : k.blocks * CN_VF32_LANES) * cn_volume(a->window.in);
   float *copy = scratch + zeros;
-  int32_t *places = (int32_t *)(void *)(copy + cn_blocked_copy(&a->window, a->plain, CN_VF32_LANES));
-  const size_t slides = nb == 1 && cn_blocked_slides(a, &k) ? cn_blocked_slide_of(a->window.out[2]) : 0;
+  int32_t *places = (int32_t *)(void *)(copy + cn_blocked_copy(&a->window, a->plain, span, CN_VF32_LANES));
+  const size_t slides = nb == 1 ? cn_blocked_slides(&a->window, a->plain, CN_VF32_LANES, CN_BLOCKED_F32_SUMS) : 0;
   cn_blocked_copied copied = {0, 0, 0, 0};
   memset(scratch, 0, zeros * sizeof *scratch);
   for (size_t t = t0; t < t1; t++) {
@@ -380,8 +336,8 @@ CN_KERNEL void cn_blocked_body_f32(const cn_blocked_conv_f32_args *a, float *scr
     if (a->plain) own.w.in[1] = copied.y1 - copied.y0, own.w.pad[1] = (ptrdiff_t)copied.y0;
     const cn_blocked_job j = {a, &own, a->plain ? copy : in, scratch, places, span, cn_volume(k.w.in) * k.pitch, p0, p1, pixels};
     if (!slides && (t == t0 || b == 0)) cn_blocked_job_places(&j, places, np);
-    if (slides == CN_BLOCKED_SLIDE) cn_blocked_slide_group_f32(&j, first, a->weights + b * k.depth * CN_VF32_LANES, CN_BLOCKED_SLIDE);
-    else if (slides) cn_blocked_slide_group_f32(&j, first, a->weights + b * k.depth * CN_VF32_LANES, CN_BLOCKED_SLIDE_FEW);
+    if (slides == CN_BLOCKED_F32_SLIDE) cn_blocked_slide_group_f32(&j, first, a->weights + b * k.depth * CN_VF32_LANES, CN_BLOCKED_F32_SLIDE);
+    else if (slides) cn_blocked_slide_group_f32(&j, first, a->weights + b * k.depth * CN_VF32_LANES, CN_BLOCKED_SLIDE_FEW(CN_BLOCKED_F32_SUMS));
     else cn_blocked_group_f32(&j, first, a->weights + b * k.depth * CN_VF32_LANES, a->weights + a->blocks * k.depth * CN_VF32_LANES, nb, np);
     if (a->ep.tile)
       a->ep.tile(a->ep.ctx, a->out + (first * pixels + p0) * CN_VF32_LANES, pixels * CN_VF32_LANES, image, a->first + b, nb,
@@ -391,9 +347,9 @@ CN_KERNEL void cn_blocked_body_f32(const cn_blocked_conv_f32_args *a, float *scr
 
 /* Either width of the tile. */
 CN_KERNEL void cn_blocked_run_f32(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1, size_t nb) {
-  if (cn_blocked_pixels(cn_volume(a->window.out), nb) == cn_blocked_wide(nb))
-    cn_blocked_body_f32(a, scratch, t0, t1, nb, cn_blocked_wide(nb));
-  else cn_blocked_body_f32(a, scratch, t0, t1, nb, cn_max(cn_blocked_wide(nb) - 1, 1));
+  const size_t wide = cn_blocked_wide(nb, CN_BLOCKED_F32_SUMS);
+  if (cn_blocked_pixels(cn_volume(a->window.out), nb, CN_BLOCKED_F32_SUMS) == wide) cn_blocked_body_f32(a, scratch, t0, t1, nb, wide);
+  else cn_blocked_body_f32(a, scratch, t0, t1, nb, cn_max(wide - 1, 1));
 }
 
 /* Tasks t0 .. t1 of cn_blocked_tasks(a, 4), four output blocks at a time, each call with its own scratch of

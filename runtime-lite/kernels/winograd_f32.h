@@ -186,7 +186,7 @@ CN_KERNEL void cn_winograd_product_of(const cn_winograd_product *p, size_t nb, s
 
 /* Tiles side by side, so that few are idle in the last turn: one of three widths. */
 CN_INLINE size_t cn_winograd_wide(size_t tiles, size_t blocks) {
-  const size_t most = cn_blocked_wide(blocks);
+  const size_t most = cn_blocked_wide(blocks, CN_BLOCKED_F32_SUMS);
   size_t best = most;
   for (size_t less = 1; less < 3 && less < most; less++)
     if (cn_round_up(tiles, most - less) < cn_round_up(tiles, best)) best = most - less;
@@ -195,7 +195,7 @@ CN_INLINE size_t cn_winograd_wide(size_t tiles, size_t blocks) {
 
 /* nb: a literal. */
 CN_KERNEL void cn_winograd_any_wide_f32(const cn_winograd_product *p, size_t nb) {
-  const size_t most = cn_blocked_wide(nb), wide = cn_winograd_wide(p->count, nb);
+  const size_t most = cn_blocked_wide(nb, CN_BLOCKED_F32_SUMS), wide = cn_winograd_wide(p->count, nb);
   if (wide == most) cn_winograd_product_of(p, nb, most);
   else if (wide + 1 == most) cn_winograd_product_of(p, nb, cn_max(most, 2) - 1);
   else cn_winograd_product_of(p, nb, cn_max(most, 3) - 2);

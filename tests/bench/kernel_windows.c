@@ -45,7 +45,7 @@ static void bench_blocked(Bench *b, const char *kernel, size_t n, Shape p) {
   BlockedJob j = {{.window = w, .plain = w.c < 4, .blocks = blocks, .in = bench_room(b, cn_round_up(w.c, lanes) * cn_volume(w.in)),
                    .weights = bench_room(b, w.c * w.m * cn_volume(w.kernel)), .out = bench_room(b, w.m * cn_volume(w.out)),
                    .ep = {.flags = CN_EP_ROW_BIAS | CN_EP_CLAMP, .bias = bench_room(b, w.m), .hi = 6.0f}}, NULL, n};
-  j.scratch = bench_room(b, cn_blocked_conv_f32_scratch(&w, j.a.plain, lanes));
+  j.scratch = bench_room(b, cn_blocked_conv_f32_scratch(&w, j.a.plain, blocks, n, lanes, b->s->sums));
   bench_row(b, kernel, shape_text(&p), window_flop(&w), window_bytes(&w), run_blocked, &j);
 }
 

@@ -131,6 +131,12 @@ static cn_window pick_image(Case *c) {
   return w;
 }
 
+/* Of both calls of run_blocked. */
+static size_t blocked_scratch(const Case *c, const cn_window *w, const BlockedCase *k) {
+  const size_t one = cn_blocked_conv_f32_scratch(w, k->plain, k->n, k->n, c->set->lanes, c->set->sums);
+  return k->blocks == k->n ? one : cn_max(one, cn_blocked_conv_f32_scratch(w, k->plain, k->blocks - k->n, k->n, c->set->lanes, c->set->sums));
+}
+
 static void test_blocked(Case *c, ConvRunner *run, size_t n) {
   const size_t lanes = c->set->lanes;
   cn_conv_f32_args a = {.window = pick_image(c)};
@@ -149,7 +155,7 @@ static void test_blocked(Case *c, ConvRunner *run, size_t n) {
   for (size_t i = 0; i < k.blocks; i += n) at = cn_pack_blocked_f32(weights, w->m, w->c, taps, k.plain, lanes, i, n, at);
   a.weights = packed;
   const cn_blocked_conv_f32_args b = {.window = *w, .plain = k.plain, .blocks = k.blocks};
-  conv_both_ways(c, run, &a, weights, guarded(c, cn_blocked_conv_f32_scratch(w, k.plain, lanes)), c->set->blocked_tasks(&b, n));
+  conv_both_ways(c, run, &a, weights, guarded(c, blocked_scratch(c, w, &k)), c->set->blocked_tasks(&b, n));
 }
 
 void test_cn_blocked_conv_f32_1(Case *c) { test_blocked(c, run_blocked_1, 1); }

@@ -232,6 +232,7 @@ static size_t norm_f32_tasks(const cn_norm_f32_args *a) { return cn_norm_f32_tas
 const KernelSet SET = {
 #include TARGET_DEF
     .lanes = CN_VF32_LANES,
+    .sums = CN_BLOCKED_F32_SUMS,
     .mr = CN_GEMM_F32_MR,
     .nr = CN_GEMM_F32_NR,
     .kc = CN_GEMM_F32_KC,

@@ -9,7 +9,7 @@
 
 static bool legalise_for_kernels(Ir *ir) { return pass_legalise(ir, true, true, true); }
 static bool legalise_for_nests(Ir *ir) { return pass_legalise(ir, false, false, false); }
-static bool layout_by_8(Ir *ir) { return pass_layout(ir, 8); }
+static bool layout_by_8(Ir *ir) { return pass_layout(ir, (LayoutTile){8, 12}); }
 
 typedef struct PassName {
   const char *name;
