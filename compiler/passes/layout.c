@@ -6,12 +6,13 @@
 
 #include "kernels/blocked.h"
 
-enum { PLAIN_CHANNELS = 8, MIN_PIXELS = 1, WORK = 512, CHAIN = 128, SIDE = 1 << 20, AREA = 1 << 24 };
+enum { FEW_CHANNELS = 4, PLAIN_CHANNELS = 8, MIN_PIXELS = 1, WORK = 512, CHAIN = 128, CACHED = 8192, SIDE = 1 << 20, AREA = 1 << 24 };
 
 typedef struct Layout {
   Arena *arena; /* of the pass */
   int64_t block, sums;
   int64_t *ahead; /* by value id before the pass: products of the chain of convolutions, one image's, that reads it */
+  bool *taken;    /* so: whether somebody computes on its blocks, behind element-wise work and moves perhaps */
   VEC(Value *) of; /* by id of the plain view: [N][blocks][H][W][block], what lies behind the channels is anything; NULL: none */
   VEC(Value *) copies; /* by id of a plain value: the same, copied, for convolutions alone; NULL: none */
 } Layout;
@@ -172,13 +173,20 @@ static uint32_t n_chained(const Node *n) {
   }
 }
 
-static void look_ahead(const Graph *g, int64_t *ahead) {
+static bool computes_on_blocks(const Layout *l, const Node *n) {
+  if (n->op == OP_CONV) return ((const ConvAttr *)n->attr)->group != 1 || 2 * size_of(n->in[1], 0) >= l->block;
+  return n->op == OP_POOL || n->op == OP_LRN || n->op == OP_REDUCE || l->taken[n->out[0]->id];
+}
+
+static void look_ahead(Layout *l, const Graph *g) {
+  int64_t *ahead = l->ahead;
   for (size_t i = g->nodes.n; i-- > 0;) {
     const Node *n = g->nodes.data[i];
     for (uint32_t k = 0, chained = n->dead ? 0 : n_chained(n); k < chained; k++) {
       const int64_t own = n->op == OP_CONV ? products(n) : 0, all = own + ahead[n->out[0]->id];
       int64_t *at = &ahead[n->in[k]->id];
       if (all > *at) *at = all < INT64_MAX / 2 ? all : INT64_MAX / 2;
+      l->taken[n->in[k]->id] |= computes_on_blocks(l, n);
     }
   }
 }
@@ -186,11 +194,29 @@ static void look_ahead(const Graph *g, int64_t *ahead) {
 /* Whether a convolution whose input is plain pays for the copy into blocks: by its own products for each element of both
  * sides, as many as the plain kernel makes, whose tiles are two vectors of pixels wide, however few there are; or by those of what
  * follows, which stays in blocks. */
-static bool worth_a_copy(const Layout *l, const Node *n) {
-  const Value *x = n->in[0], *w = n->in[1];
+static bool worth_its_copies(const Layout *l, const Node *n) {
+  const Value *w = n->in[1];
   const int64_t m = size_of(w, 0), c = size_of(w, 1), taps = area_of(w), area = area_of(n->out[0]);
-  if (m * c * taps / (m + c) * (round_up(area, 2 * l->block) / area) >= WORK) return true;
-  return (products(n) + l->ahead[n->out[0]->id]) / (c * area_of(x)) >= CHAIN;
+  return m * c * taps / (m + c) * (round_up(area, 2 * l->block) / area) >= WORK;
+}
+
+static bool worth_a_copy(const Layout *l, const Node *n) {
+  const Value *x = n->in[0];
+  return worth_its_copies(l, n) || (products(n) + l->ahead[n->out[0]->id]) / (size_of(n->in[1], 1) * area_of(x)) >= CHAIN;
+}
+
+/* Whether one that reads a plain input as it is pays for the copy of its result out of blocks, where nobody computes on them: a small one lies in the cache. */
+static bool worth_its_result(const Layout *l, const Node *n) {
+  return l->taken[n->out[0]->id] || size_of(n->in[1], 0) * area_of(n->out[0]) <= CACHED || worth_its_copies(l, n);
+}
+
+/* Of outputs so few that plain kernels, which have a vector of pixels, are as quick and need less room: less than half a block; where a chain begins, half
+ * of it, and three quarters where they read every pixel of a row. */
+static bool leaves_lanes_empty(const Layout *l, const Node *n, bool in_blocks) {
+  const ConvAttr *a = n->attr;
+  const int64_t m = size_of(n->in[1], 0);
+  if (in_blocks) return 2 * m < l->block;
+  return 4 * m <= (a->stride[a->n_spatial - 1] == 1 ? 3 : 2) * l->block;
 }
 
 /* [N][blocks][H][W][block], or with more axes behind the blocks. */
@@ -243,10 +269,10 @@ static bool layout_conv(Builder *b, const Node *n, Layout *l, Value **ret) {
   Value *x = n->in[0], *w = n->in[1], *bias = n->n_in > 2 ? n->in[2] : NULL, *known = blocked_of(l, x);
   if (n->n_in > 3 || !plain_window(a, x, w, n->out[0]) || (bias && !bias->data)) return false;
   if (a->group != 1) return layout_depthwise(b, n, l, ret);
-  if (known ? 2 * size_of(w, 0) < l->block : 4 * size_of(w, 0) <= 3 * l->block) return false; /* blocks so empty that plain kernels are as quick */
-  const bool few = size_of(w, 1) == 1 || size_of(w, 1) == 3 || (size_of(w, 1) <= PLAIN_CHANNELS && !would_slide(l, a, w, n->out[0]));
-  const bool narrow = !known && few && has_small_copy(a, w, n->out[0]);
-  if (!known && !narrow && !worth_a_copy(l, n)) return false;
+  if (leaves_lanes_empty(l, n, known)) return false;
+  const bool few = size_of(w, 1) <= FEW_CHANNELS, plain = few || (size_of(w, 1) <= PLAIN_CHANNELS && !would_slide(l, a, w, n->out[0]));
+  const bool narrow = !known && plain && has_small_copy(a, w, n->out[0]);
+  if (!known && !(narrow && few ? worth_its_result(l, n) : worth_a_copy(l, n))) return false;
   Value *in[3] = {known ? with_rows_of(b, known, x) : narrow ? of_rank_4(b, x) : to_blocks(b, l, x), of_rank_4(b, w), bias};
   return give_conv(b, n, l, in, ret);
 }
@@ -535,8 +561,8 @@ static bool layout(Builder *b, const Node *n, Value **ret, void *user) {
 
 bool pass_layout(Ir *ir, LayoutTile tile) {
   Arena *scratch = arena_new(arena_door(ir->arena), 0);
-  Layout l = {.arena = scratch, .block = tile.block, .sums = tile.sums, .ahead = NEW_ARRAY(scratch, int64_t, ir->n_values)};
-  look_ahead(ir->main, l.ahead);
+  Layout l = {.arena = scratch, .block = tile.block, .sums = tile.sums, .ahead = NEW_ARRAY(scratch, int64_t, ir->n_values), .taken = NEW_ARRAY(scratch, bool, ir->n_values)};
+  look_ahead(&l, ir->main);
   const bool changed = pass_rewrite(ir, layout, &l);
   arena_free(scratch);
   return !changed || pass_simplify(ir);
