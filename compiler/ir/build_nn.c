@@ -45,12 +45,12 @@ Value *build_conv(Builder *b, Value *x, Value *w, Value *bias, Value *x_zero, Va
     const Dim *spread = window_span(c, x->type.dims[i + 2], attr.dilate_x[i]);
     const Dim *padded = dim_add(c, spread, dim_add(c, attr.pad_lo[i], attr.pad_hi[i]));
     const Dim *room = dim_sub(c, padded, window_span(c, w->type.dims[i + 2], attr.dilation[i]));
-    if (room->hi < 0) {
+    dims[i + 2] = dim_addc(c, dim_floordiv(c, room, bd_const(b, attr.stride[i])), 1);
+    if (dims[i + 2]->hi < 0) { /* of none it is empty */
       build_error(b, DIAG_E0402, "input %s is smaller than the kernel of weights %s on spatial axis %u",
                   build_shape_text(b, x), build_shape_text(b, w), i);
       return NULL;
     }
-    dims[i + 2] = dim_addc(c, dim_floordiv(c, room, bd_const(b, attr.stride[i])), 1);
   }
   if (attr.acc == DT_NONE) attr.acc = dtype_is_float(x->type.dtype) ? dtype_compute(x->type.dtype) : DT_s32;
   Type t;
@@ -75,11 +75,12 @@ static const Dim *pool_windows(Builder *b, const Dim *in, const PoolAttr *a, uin
   const Dim *stride = bd_const(b, a->stride[i]), *from_lo = dim_add(c, in, a->pad_lo[i]);
   const Dim *room =
       dim_sub(c, dim_add(c, from_lo, a->pad_hi[i]), window_span(c, bd_const(b, a->kernel[i]), a->dilation[i]));
-  if (!ceil_mode && room->hi < 0) {
+  const Dim *whole = dim_addc(c, dim_floordiv(c, room, stride), 1);
+  if (!ceil_mode && whole->hi < 0) {
     build_error(b, DIAG_E0402, "a window of %lld is larger than its padded input on spatial axis %u", (long long)a->kernel[i], i);
     return NULL;
   }
-  if (!ceil_mode) return dim_addc(c, dim_floordiv(c, room, stride), 1);
+  if (!ceil_mode) return whole;
   const Dim *last_start = dim_floordiv(c, dim_addc(c, from_lo, -1), stride);
   return dim_addc(c, dim_min(c, dim_ceildiv(c, room, stride), last_start), 1);
 }

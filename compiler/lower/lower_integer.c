@@ -60,6 +60,9 @@ static bool pack_columns(Lower *l, ContractStep *s, const Value *zero, uint32_t 
   return true;
 }
 
+/* The kernels' calls name their scratch even if there is nothing to sum. */
+static const Dim *named_scratch(DimCtx *c, const Dim *bytes) { return dim_is(bytes, 0) ? dim_const(c, LANE) : bytes; }
+
 bool lower_integer_contract(Lower *l, const Node *n, ContractStep *s, uint32_t a, uint32_t b, uint32_t out) {
   DimCtx *c = l->p->dims;
   const TargetTile *tile = target_tile(l->opt->target, "gemm_s16");
@@ -70,7 +73,7 @@ bool lower_integer_contract(Lower *l, const Node *n, ContractStep *s, uint32_t a
   const Dim *pairs = pairs_of(c, s->k);
   s->pack_bytes = s->b_packed ? c->zero : dim_mulc(c, dim_mul(c, pairs, round_up(c, s->n, tile->nr)), LANE);
   const Dim *rows = dim_min(c, s->m, dim_const(c, 8 * tile->mr)); /* CN_GEMM_S16_ROWS */
-  (void)lower_step(l, STEP_CONTRACT, in, 4, &out, 1, s, dim_add(c, s->pack_bytes, dim_mulc(c, dim_mul(c, rows, pairs), LANE)), n->src);
+  (void)lower_step(l, STEP_CONTRACT, in, 4, &out, 1, s, named_scratch(c, dim_add(c, s->pack_bytes, dim_mulc(c, dim_mul(c, rows, pairs), LANE))), n->src);
   return true;
 }
 
@@ -110,6 +113,6 @@ bool lower_integer_conv(Lower *l, const Node *n, ConvStep *s) {
   if (!s->w_packed) in[4] = lower_dense(l, zero_w, n->src);
   s->pack_bytes = s->w_packed ? c->zero : dim_mulc(c, dim_mul(c, pairs, round_up(c, m, tile->mr)), LANE * s->attr.group);
   const Dim *panel = dim_mulc(c, pairs, (int64_t)tile->nr / 2 * 3 * LANE); /* cn_conv_s16_scratch */
-  (void)lower_step(l, STEP_CONV, in, 5, &out, 1, s, dim_add(c, s->pack_bytes, panel), n->src);
+  (void)lower_step(l, STEP_CONV, in, 5, &out, 1, s, named_scratch(c, dim_add(c, s->pack_bytes, panel)), n->src);
   return true;
 }

@@ -171,6 +171,9 @@ bool import_causal_conv(OpContext *c) {
   const bool known = dim_is_const(op_dim(c, 1, 0), &channels) || dim_is_const(op_dim(c, 0, 1), &channels);
   if (kernel->hi < 1) return op_fail(c, DIAG_E0402, "weights of shape %s", op_shape(c, 1));
   const Dim *kept = dim_max(d, dim_addc(d, kernel, -1), d->zero), *const state[] = {op_dim(c, 0, 0), op_dim(c, 0, 1), kept};
+  if (op_in(c, 3) && !op_rank_in(c, 3, 3, 3)) return false;
+  for (uint32_t i = 0; op_in(c, 3) && i < 3; i++)
+    if (!ir_require_eq(b->ir, op_dim(c, 3, i), state[i])) return op_fail(c, DIAG_E0402, "past_state has shape %s instead of %s", op_shape(c, 3), build_dims_text(b, state, 3));
   Value *past = op_in(c, 3) ? op_in(c, 3) : build_expand(b, op_scalar_like(c, op_in(c, 0), 0), 3, state);
   Value *const both[] = {past, op_in(c, 0)};
   Value *x = kernel->hi > 1 ? build_concat(b, both, 2, 2) : op_in(c, 0);

@@ -82,6 +82,8 @@ static const Dim *const *around_axis(OpContext *c, Value *axis, uint32_t rank) {
   const uint32_t n = rank - 1; /* the last axis holds the parts */
   const Dim *const count = bd_const(b, n), *const one = d->one;
   size_t n_read;
+  const Dim *most = one; /* of any part, though another axis has no elements */
+  for (uint32_t i = 0; i < n; i++) most = dim_mul(d, most, dim_max(d, x[i], one));
   for (uint32_t i = 0; i < n; i++) before[i] = dim_product(d, x, i);
   for (uint32_t i = 0; i < n; i++) behind[i] = dim_product(d, x + i + 1, n - i - 1);
   const Dim *const *tables[] = {before, x, behind};
@@ -91,7 +93,7 @@ static const Dim *const *around_axis(OpContext *c, Value *axis, uint32_t rank) {
     const GatherAxis at = {.indirect = true, .operand = 1, .place = &place};
     Value *const in[] = {build_reshape(b, build_dims(b, tables[k], n), 1, &count), axis};
     parts[k] = build_gather(b, in, 2, 1, &one, &at);
-    bound[k] = dim_product(d, x, n);
+    bound[k] = most;
   }
   return build_read_dims(b, build_concat(b, parts, 3, 0), "part", 0, INT32_MAX, bound, &n_read);
 }

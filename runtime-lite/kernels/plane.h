@@ -24,7 +24,7 @@ CN_INLINE cn_plane cn_plane_of(const cn_window *w, size_t lanes, size_t channels
   p.pitch = cn_round_up(w->out[2], lanes) + (w->kernel[2] - 1) * w->dilation[2] / w->stride[2];
   p.row = p.pitch * w->stride[2];
   const size_t rows = lanes == 1 ? 1 : 4;
-  p.band = cn_min(w->out[1], rows);
+  p.band = cn_max(cn_min(w->out[1], rows), 1); /* of no rows, too: others divide by it */
   while (p.band < w->out[1] && cn_plane_rows(w, p.band + rows) * p.row * w->kernel[0] * channels <= limit)
     p.band = cn_min(w->out[1], p.band + rows);
   p.slice = cn_plane_rows(w, p.band) * p.row;

@@ -76,6 +76,7 @@ CN_KERNEL void cn_pool_body_f32(const cn_pool_f32_args *a, float *scratch, size_
   const size_t bands = cn_ceil_div(w->out[1], p.band), pixels = cn_volume(w->out);
   const int sum = (a->flags & (CN_POOL_AVERAGE | CN_POOL_SUM)) != 0;
   float *counts = scratch + cn_plane_f32_scratch(w);
+  if (t0 >= t1) return; /* of no rows there is no scratch either */
   for (size_t x = 0; x < cn_round_up(w->out[2], CN_VF32_LANES); x++)
     counts[x] = sum && x < w->out[2] ? (float)cn_pool_count(w, a->flags, 2, x) : 1.0f;
   for (size_t t = t0; t < t1; t++) {

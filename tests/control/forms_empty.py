@@ -1,0 +1,52 @@
+"""Tensors without elements where windows, sums and routines meet them: what comes out is empty too, or the sum of nothing."""
+import numpy as np
+from case_list import graph, random
+
+WINDOWS = """
+f ({x}, float[2, 1, 3, 3] k) => (float[n, 1, a, b] most, float[n, 1, c, d] mean, float[n, 2, h, w] same, float[n, 1, h, w] each) {{
+  most = MaxPool <kernel_shape = [3, 3], strides = [2, 2], ceil_mode = 1> (x)
+  mean = AveragePool <kernel_shape = [2, 2], strides = [2, 2]> (x)
+  same = Conv <pads = [1, 1, 1, 1]> (x, k)
+  one = Constant <value = float[1, 1, 1, 1] {{2.0}}> ()
+  each = Conv (x, one)
+}}"""
+
+
+def windows(x, k):
+    n, _, h, w = x.shape
+    assert x.size == 0
+    return [np.zeros(shape, np.float32) for shape in ((n, 1, (h - 2) // 2 + 1 if h else 0, (w - 2) // 2 + 1 if w else 0), (n, 1, h // 2, w // 2), (n, 2, h, w), (n, 1, h, w))]
+
+
+graph("windows_over_no_rows", WINDOWS.format(x="float[1, 1, 0, 5] x"), {"x": np.zeros((1, 1, 0, 5), np.float32), "k": random(1, 2, 1, 3, 3)}, expect=windows)
+graph("windows_over_no_rows_or_columns_of_open_sizes", WINDOWS.format(x="float[n, 1, h, w] x"),
+      *[{"x": np.zeros(shape, np.float32), "k": random(2, 2, 1, 3, 3)} for shape in ((1, 1, 0, 5), (2, 1, 7, 0), (0, 1, 5, 7))], expect=windows)
+
+PRODUCTS = """
+f ({a}, {b}, {x}, {w}) => (int32[m, n] y, int32[o, p, q, r] z) {{
+  y = MatMulInteger (a, b)
+  z = ConvInteger (x, w)
+}}"""
+
+
+def products(a, b, x, w):
+    z = np.zeros((x.shape[0], w.shape[0], x.shape[2] - 1, x.shape[3] - 1), np.int32)
+    for i in range(2):
+        for j in range(2):
+            z += np.einsum("ncij,mc->nmij", x[:, :, i:i + z.shape[2], j:j + z.shape[3]].astype(np.int32), w[:, :, i, j].astype(np.int32))
+    return [a.astype(np.int32) @ b.astype(np.int32), z]
+
+
+def operands(depth):
+    r = np.random.default_rng(depth)
+    return {name: r.integers(0, 255, shape).astype(np.uint8) for name, shape in (("a", (2, depth)), ("b", (depth, 3)), ("x", (1, depth, 4, 5)), ("w", (2, depth, 2, 2)))}
+
+
+graph("integer_products_of_no_depth", PRODUCTS.format(a="uint8[2, 0] a", b="uint8[0, 3] b", x="uint8[1, 0, 4, 5] x", w="uint8[2, 0, 2, 2] w"), operands(0), expect=products)
+graph("integer_products_of_open_depth", PRODUCTS.format(a="uint8[2, k] a", b="uint8[k, 3] b", x="uint8[1, c, 4, 5] x", w="uint8[2, c, 2, 2] w"),
+      operands(0), operands(5), expect=products)
+
+graph("transform_of_no_signals", """
+f (float[n, 4, 5, 2] x, int64 axis) => (float[n, a, b, 2] y) {
+  y = DFT <inverse = 1> (x, "", axis)
+}""", {"x": np.zeros((0, 4, 5, 2), np.float32), "axis": np.array(1, np.int64)}, {"x": random(3, 2, 4, 5, 2), "axis": np.array(2, np.int64)}, opset=20, ir=9)
