@@ -119,6 +119,7 @@ LIMITS = "{python} tests/control/limits.py --castnet {plain}"
 CONTROL = "{python} tests/conformance/run.py --cases {control} --expected tests/control/expected_failures.txt"
 MUTANTS = "{python} tests/conformance/run.py --castnet {plain} --expected tests/control/expected_failures.txt"
 MODELS = "{python} tests/models/run.py --castnet {plain}"
+SHAPES = "{python} tests/conformance/run.py --castnet {sanitize} --cases {shapes} --any-verdict --sanitize --cflags=-O0 --timeout 300"
 REPORTS = "{python} tests/cli/reports.py --castnet {sanitize} --cases {cases} --models={models}"
 POISON = "{python} tests/conformance/run.py --castnet {plain} --check=--poison"
 CONTRACT_WIDE = "{python} tests/contract/run.py --castnet {plain} --cases {cases} --target x86-64-v4,x86-64-v4-vnni"
@@ -235,6 +236,8 @@ STAGES = [
            hostile("sanitize", "--sanitize", "--every 3"), REPORTS + " --every 60"],
           ["{python} tests/conformance/run.py --castnet {sanitize} --cases {cases} --sanitize --timeout 1200",
            hostile("sanitize", "--sanitize"), REPORTS + " --every 4", REPORTS + " --every 16 --target x86-64"]),
+    Stage("shapes", "single operators with an axis too long, too short or empty: refused, an error code or a result, and no memory but their own",
+          [SHAPES + " --every 40"], [SHAPES, SHAPES + " --every 8 --offset 3 --target x86-64-v3"]),
     Stage("fuzz", "fresh mutations of valid models",
           ["{python} tests/hostile/fuzz.py --castnet {sanitize} --cases {cases} --seconds 60"],
           ["{python} tests/hostile/fuzz.py --castnet {sanitize} --cases {cases} --seconds 1800"]),
@@ -292,6 +295,8 @@ class Workshop:
             return self.data(name, "tests/random/make_random.py", "--count", str(RANDOM_COUNTS[name]))
         if name in MUTANT_COUNTS:
             return self.data(name, "tests/control/make_mutants.py", "--cases", self.value("cases"), "--count", str(MUTANT_COUNTS[name]))
+        if name == "shapes":
+            return self.data("shapes", "tests/hostile/make_shapes.py", "--cases", self.value("cases"))
         if name == "corpus":
             return self.data("corpus", "tests/hostile/make_corpus.py", "--seed", "1", "--cases", self.value("cases"))
         if name == "models":

@@ -122,6 +122,7 @@ const Dim *const *build_read(Builder *b, Value *v, ReadDims r, size_t *ret_n) {
                 build_open_hint(b, v->type.dims, v->type.rank));
     return NULL;
   }
+  if (r.count > 0 && (size_t)r.count != n) r.bound = r.exact = NULL; /* of another length, which the caller refuses */
   const Dim **content = read_symbols(b, v, &r, n);
   if (b->graph == v->graph) v->content = content; /* else they are known in that body only */
   *ret_n = n;

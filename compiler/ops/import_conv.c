@@ -32,6 +32,10 @@ Value *op_conv(OpContext *c, Value *x, Value *w, Value *bias, Value *x_zero, Val
     (void)op_fail(c, DIAG_E0402, "the input's zero point has shape %s", build_shape_text(&c->b, x_zero));
     return NULL;
   }
+  if (w_zero && w && w_zero->type.rank == 1 && !ir_require_eq(c->b.ir, w_zero->type.dims[0], w->type.dims[0])) {
+    (void)op_fail(c, DIAG_E0402, "the weights' zero point has shape %s, the weights %s", build_shape_text(&c->b, w_zero), build_shape_text(&c->b, w));
+    return NULL;
+  }
   if (w_zero && w_zero->type.rank > 1) {
     x = centred(c, x, x_zero);
     w = centred(c, w, w_zero);

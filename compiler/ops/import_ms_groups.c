@@ -54,8 +54,9 @@ static bool groups_lengths(OpContext *c, Groups *g) {
   DimCtx *d = op_dims(c);
   size_t n;
   const Dim *fresh = g->k->type.dims[2], *past = op_in(c, PAST_KEY) ? op_dim(c, PAST_KEY, 2) : d->zero, *most = dim_add(d, past, fresh);
+  if (!op_one_element(c, TOTAL)) return false;
   const Dim *const *total = build_read_dims(b, op_in(c, TOTAL), "total_sequence_length", 1, INT32_MAX, &most, &n);
-  if (!total || n != 1) return total && op_fail(c, DIAG_E0402, "total_sequence_length has shape %s", op_shape(c, TOTAL));
+  if (!total) return false;
   g->keys = dim_max(d, past, total[0]);
   const Dim *const flat[] = {op_dim(c, QUERY, 0)};
   Value *s = build_dim_scalar(b, fresh), *lengths = build_cast(b, build_reshape(b, op_in(c, LENGTHS), 1, flat), DT_s64, true);
