@@ -66,8 +66,9 @@ static void print_direction(KernelPrinter *k, const RecurrentStep *r, uint32_t d
       sb_printf(b, "  a.%c = state%s", field, i == 2 ? " + a.batch * a.hidden" : "");
       sb_puts(b, ";\n");
     }
-    if (names[4 + i].len) sb_printf(b, "  memcpy(a.%c, %s%s, a.batch * a.hidden * sizeof *a.%c);\n", field, names[4 + i].ptr, state.len ? state.data : "", field);
-    else sb_printf(b, "  memset(a.%c, 0, a.batch * a.hidden * sizeof *a.%c);\n", field, field);
+    sb_puts(b, batch->lo > 0 ? "  " : "  if (a.batch > 0) "); /* of an empty tensor a caller need not give an address */
+    if (names[4 + i].len) sb_printf(b, "memcpy(a.%c, %s%s, a.batch * a.hidden * sizeof *a.%c);\n", field, names[4 + i].ptr, state.len ? state.data : "", field);
+    else sb_printf(b, "memset(a.%c, 0, a.batch * a.hidden * sizeof *a.%c);\n", field, field);
   }
   static const char *const fields[] = {"f", "g", "act"};
   for (uint32_t i = 0; i < r->n_acts; i++) sb_printf(b, "  a.%s = %s;\n", fields[i], acts[d * r->n_acts + i].ptr);

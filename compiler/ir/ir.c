@@ -83,6 +83,11 @@ bool ir_require_eq(Ir *ir, const Dim *a, const Dim *b) {
   return true;
 }
 
+bool ir_require_le(Ir *ir, const Dim *a, const Dim *b) {
+  const int le = dim_le(ir->dims, a, b);
+  return le >= 0 ? le == 1 : ir_require_eq(ir, dim_max(ir->dims, a, b), b);
+}
+
 Type type_tensor(Ir *ir, DType t, uint32_t rank, const Dim *const *dims) {
   return (Type){.kind = TYPE_TENSOR, .dtype = t, .rank = rank, .dims = arena_dup(ir->arena, dims, rank * sizeof *dims)};
 }

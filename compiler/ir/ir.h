@@ -287,6 +287,7 @@ Value *ir_add_const(Ir *ir, Type type, const Tensor *data, Str name);
 Node *graph_add_node(Graph *g, Op op, Value *const *in, size_t n_in, const Type *out_types, size_t n_out, const void *attr, DiagPlace src);
 /* Requires a == b: false when certainly different (nothing reported); records a run-time check when unknown. */
 bool ir_require_eq(Ir *ir, const Dim *a, const Dim *b);
+bool ir_require_le(Ir *ir, const Dim *a, const Dim *b); /* the same for a <= b */
 
 /* The elements in host byte order and aligned, one a byte where sub-byte; strings as Str. Perhaps the content itself. */
 const void *tensor_host_elements(Arena *a, const Tensor *t);

@@ -79,7 +79,7 @@ bool import_gather_elements(OpContext *c) {
       !index_in_range(c, op_in(c, 1), op_in(c, 0), axis))
     return false;
   for (uint32_t i = 0; i < rank; i++)
-    if (i != axis && dim_le(op_dims(c), op_dim(c, 1, i), op_dim(c, 0, i)) == 0)
+    if (i != axis && !ir_require_le(c->b.ir, op_dim(c, 1, i), op_dim(c, 0, i)))
       return op_fail(c, DIAG_E0402, "indices %s reach beyond data %s", op_shape(c, 1), op_shape(c, 0));
   elements_axes(&c->b, rank, axis, 1, axes, place);
   return op_give(c, 0, build_gather(&c->b, c->in, 2, rank, op_in(c, 1)->type.dims, axes));
@@ -198,7 +198,7 @@ bool import_scatter_elements(OpContext *c) {
   for (uint32_t i = 0; i < rank; i++) {
     if (!ir_require_eq(c->b.ir, op_dim(c, 1, i), op_dim(c, 2, i)))
       return op_fail(c, DIAG_E0402, "indices %s and updates %s differ", op_shape(c, 1), op_shape(c, 2));
-    if (i != axis && dim_le(op_dims(c), op_dim(c, 1, i), op_dim(c, 0, i)) == 0)
+    if (i != axis && !ir_require_le(c->b.ir, op_dim(c, 1, i), op_dim(c, 0, i)))
       return op_fail(c, DIAG_E0402, "indices %s reach beyond data %s", op_shape(c, 1), op_shape(c, 0));
   }
   elements_axes(&c->b, rank, axis, 2, axes, place);

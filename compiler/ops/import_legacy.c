@@ -15,7 +15,7 @@ bool import_crop(OpContext *c) {
     const uint32_t axis = 3 - i;
     const Dim *rest = dim_addc(d, x->type.dims[axis], -border[i] - border[i + 2]);
     const Dim *count = n_scale ? dim_const(d, scale[1 - i]) : rest;
-    if (border[i] < 0 || border[i + 2] < 0 || dim_le(d, dim_addc(d, count, border[i]), op_dim(c, 0, axis)) == 0)
+    if (border[i] < 0 || border[i + 2] < 0 || !ir_require_le(c->b.ir, dim_addc(d, count, border[i]), op_dim(c, 0, axis)))
       return op_fail(c, DIAG_E0304, "attribute 'border' reaches beyond shape %s", op_shape(c, 0));
     x = build_slice(&c->b, x, axis, dim_const(d, border[i]), count, d->one);
     if (!x) return false;

@@ -46,7 +46,7 @@ bool import_tensor_scatter(OpContext *c) {
   if (axis == 0) return op_fail(c, DIAG_E0304, "axis is that of the batch");
   if (!str_is(mode, "linear") && !str_is(mode, "circular")) return op_fail(c, DIAG_E0304, "attribute 'mode' is %s", diag_quote(b->ir->diags, mode));
   for (uint32_t i = 0; i < rank; i++)
-    if (i == axis ? dim_le(op_dims(c), op_dim(c, 1, i), op_dim(c, 0, i)) == 0 : !ir_require_eq(b->ir, op_dim(c, 0, i), op_dim(c, 1, i)))
+    if (i == axis ? !ir_require_le(b->ir, op_dim(c, 1, i), op_dim(c, 0, i)) : !ir_require_eq(b->ir, op_dim(c, 0, i), op_dim(c, 1, i)))
       return op_fail(c, DIAG_E0402, "an update %s does not fit %s", op_shape(c, 1), op_shape(c, 0));
   const Dim *const dims[] = {op_dim(c, 1, 0), op_dim(c, 1, axis)};
   Value *at = coordinate(c, 2, dims, 1);

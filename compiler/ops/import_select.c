@@ -49,7 +49,7 @@ static const Dim *top_k_count(OpContext *c, const Dim *size) {
     if (n != 1) return op_fail(c, DIAG_E0402, "K has shape %s", op_shape(c, 1)), NULL;
     k = read[0];
   }
-  if (k->hi < 0 || dim_le(op_dims(c), k, size) == 0) return op_fail(c, DIAG_E0403, "K is %lld, the axis has %lld elements", (long long)k->hi, (long long)size->hi), NULL;
+  if (k->hi < 0 || !ir_require_le(c->b.ir, k, size)) return op_fail(c, DIAG_E0403, "K is %lld, the axis has %lld elements", (long long)k->hi, (long long)size->hi), NULL;
   return k;
 }
 
@@ -114,7 +114,7 @@ bool import_compress(OpContext *c) {
   if (!op_rank_in(c, 1, 1, 1)) return false;
   if (!op_has_attr(c, "axis")) x = flat(c, x);
   else if (!op_axis_attr(c, "axis", 0, op_rank(c, 0), &axis)) return false;
-  if (dim_le(op_dims(c), op_dim(c, 1, 0), x->type.dims[axis]) == 0)
+  if (!ir_require_le(c->b.ir, op_dim(c, 1, 0), x->type.dims[axis]))
     return op_fail(c, DIAG_E0402, "the condition %s is longer than the axis of %s", op_shape(c, 1), op_shape(c, 0));
   Value *places = places_of(c, op_in(c, 1), "kept");
   return places && op_give(c, 0, take(c, x, axis, places));
