@@ -92,7 +92,7 @@ static Value *pad_by_own(OpContext *c, PadMode mode, const Dim *const *lo, const
     places[i] = build_affine_coord(b, rank, i);
     axes[i] = (GatherAxis){.affine = places[i]};
     if (dim_is(lo[i], 0) && dim_is(hi[i], 0)) continue;
-    if (dim_is(op_dim(c, 0, i), 0) && !dim_is(dims[i], 0)) {
+    if (dim_is(op_dim(c, 0, i), 0) && dims[i]->lo > 0) { /* where only data know, its index is refused */
       (void)op_fail(c, DIAG_E0402, "axis %u of shape %s is empty, so it has no elements to pad with", i, op_shape(c, 0));
       return NULL;
     }

@@ -50,3 +50,9 @@ graph("transform_of_no_signals", """
 f (float[n, 4, 5, 2] x, int64 axis) => (float[n, a, b, 2] y) {
   y = DFT <inverse = 1> (x, "", axis)
 }""", {"x": np.zeros((0, 4, 5, 2), np.float32), "axis": np.array(1, np.int64)}, {"x": random(3, 2, 4, 5, 2), "axis": np.array(2, np.int64)}, opset=20, ir=9)
+
+graph("pads_of_other_axes_than_the_empty_one", """
+f (float[0, 3, 4] x, int64[6] pads) => (float[a, b, c] edge, float[d, e, f] reflected) {
+  edge = Pad <mode = "edge"> (x, pads)
+  reflected = Pad <mode = "reflect"> (x, pads)
+}""", {"x": np.zeros((0, 3, 4), np.float32), "pads": np.array([0, 1, 2, 0, 1, 0], np.int64)}, expect=lambda x, pads: [np.zeros((0, 5, 6), np.float32)] * 2)
