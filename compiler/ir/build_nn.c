@@ -46,7 +46,7 @@ Value *build_conv(Builder *b, Value *x, Value *w, Value *bias, Value *x_zero, Va
     const Dim *padded = dim_add(c, spread, dim_add(c, attr.pad_lo[i], attr.pad_hi[i]));
     const Dim *room = dim_sub(c, padded, window_span(c, w->type.dims[i + 2], attr.dilation[i]));
     dims[i + 2] = dim_addc(c, dim_floordiv(c, room, bd_const(b, attr.stride[i])), 1);
-    if (dims[i + 2]->hi < 0) { /* of none it is empty */
+    if (dims[i + 2]->hi < 0 || (room->hi < 0 && x->type.dims[i + 2]->lo > 0)) { /* of an empty image the result is empty */
       build_error(b, DIAG_E0402, "input %s is smaller than the kernel of weights %s on spatial axis %u",
                   build_shape_text(b, x), build_shape_text(b, w), i);
       return NULL;
@@ -76,7 +76,7 @@ static const Dim *pool_windows(Builder *b, const Dim *in, const PoolAttr *a, uin
   const Dim *room =
       dim_sub(c, dim_add(c, from_lo, a->pad_hi[i]), window_span(c, bd_const(b, a->kernel[i]), a->dilation[i]));
   const Dim *whole = dim_addc(c, dim_floordiv(c, room, stride), 1);
-  if (!ceil_mode && whole->hi < 0) {
+  if (!ceil_mode && (whole->hi < 0 || (room->hi < 0 && in->lo > 0))) { /* of an empty image the result is empty */
     build_error(b, DIAG_E0402, "a window of %lld is larger than its padded input on spatial axis %u", (long long)a->kernel[i], i);
     return NULL;
   }

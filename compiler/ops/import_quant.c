@@ -29,6 +29,10 @@ static Value *spread(OpContext *c, Value *v, const Value *x, uint32_t axis, int6
   }
   wide[axis + 1] = dim_const(d, block);
   flat[axis] = dim_mulc(d, v->type.dims[axis], block);
+  if (!ir_require_le(b->ir, x->type.dims[axis], flat[axis])) {
+    (void)op_fail(c, DIAG_E0402, "the scale's shape %s does not fit the blocks of %s", build_shape_text(b, v), build_shape_text(b, x));
+    return NULL;
+  }
   v = build_reshape(b, build_expand(b, build_unsqueeze(b, v, 1u << (axis + 1)), x->type.rank + 1, wide), x->type.rank,
                     flat);
   return build_slice(b, v, axis, d->zero, x->type.dims[axis], d->one);
