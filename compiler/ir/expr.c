@@ -223,3 +223,9 @@ void expr_print(StrBuf *b, const Expr *e) {
   }
   if (e->n) node_print(b, e, e->n - 1, label, true);
 }
+
+bool expr_has_index(const Expr *e) {
+  for (uint32_t i = 0; i < e->n; i++)
+    if (e->nodes[i].kind == EXPR_INDEX) return true;
+  return false;
+}

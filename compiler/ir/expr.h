@@ -73,4 +73,7 @@ unsigned expr_node_arity(const ExprNode *n); /* arguments of a function or cast,
 /* Text: `add(x0, mul(f32 2, x1))`. */
 void expr_print(StrBuf *b, const Expr *e);
 
+/* Whether it computes with its point's coordinates. */
+bool expr_has_index(const Expr *e);
+
 #endif

@@ -114,8 +114,7 @@ static uint32_t reshaped_tensor(Lower *l, uint32_t tensor, const Type *type) {
 /* An element-wise expression over dense tensors of the value's own shape is reshaped by reshaping them. */
 static bool reshape_loads(Lower *l, const Virt *v, const Type *in, const Type *out, Virt *ret) {
   Virt r = *v;
-  for (uint32_t i = 0; i < v->expr.n; i++)
-    if (v->expr.nodes[i].kind == EXPR_INDEX) return false;
+  if (expr_has_index(&v->expr)) return false;
   for (uint32_t k = 0; k < v->n_loads; k++) {
     const PTensor *t = &l->p->tensors.data[v->loads[k].tensor];
     Virt one = {.n_loads = 1, .rank = in->rank};

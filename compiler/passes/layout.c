@@ -400,12 +400,6 @@ static Value *blocked_operand(Builder *b, Layout *l, Value *v, const Value *out)
   return to_blocks(b, l, build_reshape(b, v, 4, dims));
 }
 
-static bool has_place(const Expr *e) {
-  for (uint32_t i = 0; i < e->n; i++)
-    if (e->nodes[i].kind == EXPR_INDEX) return true;
-  return false;
-}
-
 /* Whether an operand has a form over blocks. */
 static bool has_blocks(const Layout *l, const Value *v, const Value *out) {
   return (is_full(v, out) && blocked_of(l, v)) || by_channel(v, out) || by_place(v, out) || by_element(v, out) || (is_single(v) && v->type.rank <= out->type.rank);
@@ -413,7 +407,7 @@ static bool has_blocks(const Layout *l, const Value *v, const Value *out) {
 
 static bool layout_pointwise(Builder *b, const Node *n, Layout *l, Value **ret) {
   const Value *out = n->out[0];
-  if (!is_grid_of_any(out) || has_place(&((const PointwiseAttr *)n->attr)->expr)) return false;
+  if (!is_grid_of_any(out) || expr_has_index(&((const PointwiseAttr *)n->attr)->expr)) return false;
   const Value *rows = NULL; /* whose rows all take */
   bool cut = false;         /* rows as the plain result has them */
   for (uint32_t k = 0; k < n->n_in; k++) { /* first without making anything */

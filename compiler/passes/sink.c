@@ -44,36 +44,17 @@ static Value *lifted(Builder *b, Value *v, uint32_t rank, const uint32_t *perm) 
   return v ? build_transpose(b, v, back) : NULL;
 }
 
-/* The transposition that operands of the result's shape share. Another of that shape has to be a constant: it would be moved instead. */
-static const Value *shared_transposition(const Node *n, uint32_t *ret_perm) {
-  const Value *first = NULL, *out = n->out[0];
+/* Whether operands of the result's shape share a transposition. Another of that shape has to be a constant: it would be moved instead. */
+static bool shares_transposition(const Node *n, uint32_t *ret_perm) {
+  const Value *out = n->out[0];
+  bool any = false;
   for (uint32_t k = 0; k < n->n_in; k++) {
     const Value *v = n->in[k];
     if (!same_dims(v, out) || v->data) continue;
-    if (!first && !is_transposed(v, ret_perm)) return NULL;
-    if (first && !same_perm(v, out->type.rank, ret_perm)) return NULL;
-    first = v;
+    if (any ? !same_perm(v, out->type.rank, ret_perm) : !is_transposed(v, ret_perm)) return false;
+    any = true;
   }
-  return first;
-}
-
-static bool has_place(const Expr *e) {
-  for (uint32_t i = 0; i < e->n; i++)
-    if (e->nodes[i].kind == EXPR_INDEX) return true;
-  return false;
-}
-
-static bool sink_pointwise(Builder *b, const Node *n, Value **ret) {
-  const uint32_t rank = n->out[0]->type.rank;
-  uint32_t perm[MAX_RANK];
-  const Value *through = has_place(&((const PointwiseAttr *)n->attr)->expr) ? NULL : shared_transposition(n, perm);
-  if (!through) return false;
-  Value **in = NEW_ARRAY(b->ir->arena, Value *, n->n_in);
-  for (uint32_t k = 0; k < n->n_in; k++)
-    if (!(in[k] = lifted(b, n->in[k], rank, perm))) return false;
-  const Type t = type_tensor(b->ir, n->out[0]->type.dtype, rank, through->def->in[0]->type.dims);
-  ret[0] = build_transpose(b, graph_add_node(b->graph, OP_POINTWISE, in, n->n_in, &t, 1, n->attr, n->src)->out[0], perm);
-  return ret[0] != NULL;
+  return any;
 }
 
 static Value *like(Builder *b, const Node *n, Value **in, const Dim *const *dims, const void *attr) {
@@ -87,6 +68,17 @@ static const Dim **lifted_dims(Builder *b, const Node *n, const uint32_t *perm) 
   const Dim **dims = NEW_ARRAY(b->ir->arena, const Dim *, rank);
   for (uint32_t j = 0; j < rank; j++) dims[perm[j]] = n->out[0]->type.dims[j];
   return dims;
+}
+
+static bool sink_pointwise(Builder *b, const Node *n, Value **ret) {
+  const uint32_t rank = n->out[0]->type.rank;
+  uint32_t perm[MAX_RANK];
+  if (expr_has_index(&((const PointwiseAttr *)n->attr)->expr) || !shares_transposition(n, perm)) return false;
+  Value **in = NEW_ARRAY(b->ir->arena, Value *, n->n_in);
+  for (uint32_t k = 0; k < n->n_in; k++)
+    if (!(in[k] = lifted(b, n->in[k], rank, perm))) return false;
+  ret[0] = build_transpose(b, like(b, n, in, lifted_dims(b, n, perm), n->attr), perm);
+  return ret[0] != NULL;
 }
 
 static bool sink_concat(Builder *b, const Node *n, Value **ret) {

@@ -124,19 +124,16 @@ static bool is_column(const Node *n) {
   return dim_is(n->in[0]->type.dims[2 + last], 1) && dim_is(n->out[0]->type.dims[2 + last], 1) && dim_is(a->pad_lo[last], 0) && dim_is(a->pad_hi[last], 0);
 }
 
+/* By the sizes that the pool has: whether they were rounded up, the node no longer says. */
 static bool narrow(Builder *b, const Node *n, Value **ret, void *user) {
   (void)user;
   if (!is_column(n)) return false;
-  PoolAttr a = *(const PoolAttr *)n->attr;
-  a.n_spatial--;
-  const Type *want = &n->out[0]->type;
-  Value *x = build_reshape(b, n->in[0], want->rank - 1, n->in[0]->type.dims), *y = NULL;
-  for (int ceil_mode = 0; ceil_mode < 2 && x; ceil_mode++) { /* which of them it was, the node no longer says */
-    y = build_pool(b, x, a, ceil_mode, NULL);
-    if (!y || memcmp(y->type.dims, want->dims, y->type.rank * sizeof *want->dims) == 0) break;
-    y = NULL;
-  }
-  ret[0] = y ? build_reshape(b, y, want->rank, want->dims) : NULL;
+  PoolAttr *a = NEW(b->ir->arena, PoolAttr);
+  *a = *(const PoolAttr *)n->attr;
+  a->n_spatial--;
+  const Type *want = &n->out[0]->type, t = type_tensor(b->ir, want->dtype, want->rank - 1, want->dims);
+  Value *x = build_reshape(b, n->in[0], want->rank - 1, n->in[0]->type.dims);
+  ret[0] = x ? build_reshape(b, graph_add_node(b->graph, OP_POOL, &x, 1, &t, 1, a, n->src)->out[0], want->rank, want->dims) : NULL;
   return ret[0] != NULL;
 }
 
