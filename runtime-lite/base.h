@@ -62,6 +62,17 @@
 #define CN_PREFETCH(p) ((void)(p))
 #endif
 
+/* Hides where the pointer p, a variable, comes from, so that a compiler does not derive it from another one again and again. */
+#if defined(__GNUC__)
+#define CN_OPAQUE(p) __asm__("" : "+r"(p))
+#else
+#define CN_OPAQUE(p) ((void)(p))
+#endif
+
+/* Rows of a product's left operand, any distance apart, that share a pointer: the second and third are an addressing mode away. One pointer
+ * for all would be walked from row to row, a chain of additions as long as a step's products; one for each would leave no registers. */
+#define CN_TILE_ROWS 3
+
 CN_INLINE size_t cn_min(size_t a, size_t b) { return a < b ? a : b; }
 
 CN_INLINE size_t cn_max(size_t a, size_t b) { return a > b ? a : b; }

@@ -30,20 +30,28 @@ typedef struct cn_epilogue_f32 {
 } cn_epilogue_f32;
 
 /* acc[mr][nv] = A [mr][k] B [k][nv vectors]: element (i, p) of A at a[i * a_rs + p * a_ks], row p of B at b[p * b_ks].
- * mr and nv are literals; acc becomes registers. ahead: what comes next from memory, asked for by ahead_step floats a step
- * (0, a literal: not at all); weights seldom wait in a near cache, and this hides that. */
+ * mr, nv and shared, how many rows have one pointer (all, where a_rs is a literal), are literals; acc becomes registers. ahead: what comes
+ * next from memory, asked for by ahead_step floats a step (0, a literal: not at all); weights seldom wait in a near cache, and this hides that. */
 CN_KERNEL void cn_tile_f32(const float *a, size_t a_rs, size_t a_ks, const float *b, size_t b_ks, size_t k, size_t mr,
-                           size_t nv, cn_vf32 *acc, const float *ahead, size_t ahead_step) {
+                           size_t nv, size_t shared, cn_vf32 *acc, const float *ahead, size_t ahead_step) {
+  const float *rows[16];
   CN_UNROLL(64)
   for (size_t i = 0; i < mr * nv; i++) acc[i] = cn_vf32_zero();
-  for (size_t p = 0; p < k; p++, a += a_ks, b += b_ks) {
-    if (ahead_step) CN_PREFETCH(ahead + p * ahead_step);
+  CN_UNROLL(16)
+  for (size_t i = 0; i < mr; i += shared) {
+    rows[i / shared] = a + i * a_rs;
+    CN_OPAQUE(rows[i / shared]);
+  }
+  for (size_t p = 0; p < k; p++, b += b_ks, ahead += ahead_step) {
+    if (ahead_step) CN_PREFETCH(ahead);
     CN_UNROLL(16)
     for (size_t i = 0; i < mr; i++) {
-      cn_vf32 x = cn_vf32_set1(a[i * a_rs]);
+      cn_vf32 x = cn_vf32_set1(rows[i / shared][i % shared * a_rs]);
       CN_UNROLL(4)
       for (size_t v = 0; v < nv; v++) acc[i * nv + v] = cn_vf32_fma(x, cn_vf32_load(b + v * CN_VF32_LANES), acc[i * nv + v]);
     }
+    CN_UNROLL(16)
+    for (size_t i = 0; i < mr; i += shared) rows[i / shared] += a_ks;
   }
 }
 
@@ -107,7 +115,7 @@ CN_DRIVER void cn_edge_finish_f32(const float *tile, size_t ld, float *c, size_t
 CN_KERNEL void cn_edge_body_f32(const float *a, size_t a_rs, size_t a_ks, const float *b, size_t b_ks, size_t k, size_t mr,
                                 size_t nv, float *tile) {
   cn_vf32 acc[16 * 4];
-  cn_tile_f32(a, a_rs, a_ks, b, b_ks, k, mr, nv, acc, b, 0);
+  cn_tile_f32(a, a_rs, a_ks, b, b_ks, k, mr, nv, CN_TILE_ROWS, acc, b, 0);
   CN_UNROLL(64)
   for (size_t i = 0; i < mr * nv; i++) cn_vf32_store(tile + i / nv * CN_GEMM_F32_NR + i % nv * CN_VF32_LANES, acc[i]);
 }

@@ -30,16 +30,24 @@ CN_KERNEL void cn_tile_s16(const int32_t *a, size_t a_rs, size_t a_ks, const int
                            int32_t *tile) {
   const size_t nv = CN_GEMM_S16_NV;
   cn_vs32 acc[CN_GEMM_S16_MR * CN_GEMM_S16_NV];
+  const int32_t *rows[CN_GEMM_S16_MR];
   CN_UNROLL(64)
   for (size_t i = 0; i < mr * nv; i++) acc[i] = cn_vs32_zero();
-  for (size_t p = 0; p < k; p++, a += a_ks, b += CN_GEMM_S16_NR) {
+  CN_UNROLL(16)
+  for (size_t i = 0; i < mr; i += CN_TILE_ROWS) {
+    rows[i / CN_TILE_ROWS] = a + i * a_rs;
+    CN_OPAQUE(rows[i / CN_TILE_ROWS]);
+  }
+  for (size_t p = 0; p < k; p++, b += CN_GEMM_S16_NR) {
     CN_UNROLL(16)
     for (size_t i = 0; i < mr; i++) {
-      cn_vs32 x = cn_vs32_set1(a[i * a_rs]);
+      cn_vs32 x = cn_vs32_set1(rows[i / CN_TILE_ROWS][i % CN_TILE_ROWS * a_rs]);
       CN_UNROLL(4)
       for (size_t v = 0; v < nv; v++)
         acc[i * nv + v] = cn_vs32_dot2(x, cn_vs32_load(b + v * CN_VS32_LANES), acc[i * nv + v]);
     }
+    CN_UNROLL(16)
+    for (size_t i = 0; i < mr; i += CN_TILE_ROWS) rows[i / CN_TILE_ROWS] += a_ks;
   }
   CN_UNROLL(64)
   for (size_t i = 0; i < mr * nv; i++) cn_vs32_store(tile + i / nv * CN_GEMM_S16_NR + i % nv * CN_VS32_LANES, acc[i]);
