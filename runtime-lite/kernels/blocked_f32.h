@@ -209,18 +209,23 @@ CN_KERNEL void cn_blocked_job_places(const cn_blocked_job *j, int32_t *places, s
 /* ---- one output block, whose outputs slide along a row (cn_blocked_slides) ---- */
 #define CN_BLOCKED_F32_SLIDE CN_BLOCKED_SLIDE(CN_BLOCKED_F32_SUMS)
 
-/* sums[n] += the products of `run` channels of the pixels of a row, pitch apart, and of the taps' weights, run * LANES apart. All but
+/* The pixels of a row that n outputs see, pitch apart from `second` on; the first and the last may lie elsewhere: among zeros. */
+typedef struct cn_blocked_row {
+  const float *first, *second, *last;
+} cn_blocked_row;
+
+/* sums[n] += the products of `run` channels of the pixels of a row and of the taps' weights, run * LANES apart. All but
  * run are literals. */
-CN_KERNEL void cn_blocked_slide_products_f32(const float *p, const float *weights, size_t run, size_t pitch, size_t stride, size_t taps,
+CN_KERNEL void cn_blocked_slide_products_f32(cn_blocked_row p, const float *weights, size_t run, size_t pitch, size_t stride, size_t taps,
                                              size_t n, cn_vf32 *sums) {
-  const size_t tap = run * CN_VF32_LANES;
-  for (size_t c = 0; c < run; c++, p++, weights += CN_VF32_LANES) {
+  const size_t tap = run * CN_VF32_LANES, end = (n - 1) * stride + taps;
+  for (size_t c = 0; c < run; c++, weights += CN_VF32_LANES) {
     cn_vf32 w[3];
     CN_UNROLL(3)
     for (size_t t = 0; t < taps; t++) w[t] = cn_vf32_load(weights + t * tap);
     CN_UNROLL(33)
-    for (size_t j = 0; j < (n - 1) * stride + taps; j++) {
-      const cn_vf32 v = cn_vf32_set1(p[j * pitch]);
+    for (size_t j = 0; j < end; j++) {
+      const cn_vf32 v = cn_vf32_set1(j == 0 ? p.first[c] : j + 1 == end ? p.last[c] : p.second[(j - 1) * pitch + c]);
       CN_UNROLL(3)
       for (size_t t = 0; t < taps; t++)
         if (j >= t && (j - t) % stride == 0 && (j - t) / stride < n) sums[(j - t) / stride] = cn_vf32_fma(v, w[t], sums[(j - t) / stride]);
@@ -229,23 +234,32 @@ CN_KERNEL void cn_blocked_slide_products_f32(const float *p, const float *weight
 }
 
 /* All taps of a row of the window, three at a time. */
-CN_KERNEL void cn_blocked_slide_row_f32(const float *p, const float *weights, size_t run, size_t pitch, size_t stride, size_t taps, size_t n,
+CN_KERNEL void cn_blocked_slide_row_f32(cn_blocked_row p, const float *weights, size_t run, size_t pitch, size_t stride, size_t taps, size_t n,
                                         cn_vf32 *sums) {
-  for (; taps >= 3; taps -= 3, p += 3 * pitch, weights += 3 * run * CN_VF32_LANES)
+  const float *const last = p.last;
+  for (; taps >= 3; taps -= 3, weights += 3 * run * CN_VF32_LANES) {
+    p.last = taps == 3 ? last : p.second + (n - 1) * stride * pitch + pitch;
     cn_blocked_slide_products_f32(p, weights, run, pitch, stride, 3, n, sums);
+    p.first = p.second + 2 * pitch;
+    p.second += 3 * pitch;
+  }
+  p.last = last;
   if (taps == 2) cn_blocked_slide_products_f32(p, weights, run, pitch, stride, 2, n, sums);
   else if (taps) cn_blocked_slide_products_f32(p, weights, run, pitch, stride, 1, n, sums);
 }
 
-/* n pixels of a row of blocks from place x on, zeros where that is outside: the row itself where all are inside. */
-CN_KERNEL const float *cn_blocked_slide_pixels_f32(const float *row, ptrdiff_t x, size_t n, size_t width, float *room) {
-  if (x >= 0 && (size_t)x + n <= width) return row + x * (ptrdiff_t)CN_VF32_LANES;
-  for (size_t i = 0; i < n; i++) {
-    const ptrdiff_t at = x + (ptrdiff_t)i;
-    const int inside = at >= 0 && (size_t)at < width;
-    cn_vf32_store(room + i * CN_VF32_LANES, inside ? cn_vf32_load(row + at * (ptrdiff_t)CN_VF32_LANES) : cn_vf32_zero());
+/* n pixels of a row of blocks from place x on, zeros where that is outside; where that is more than one at an end, a copy. */
+CN_KERNEL cn_blocked_row cn_blocked_slide_pixels_f32(const float *row, ptrdiff_t x, size_t n, size_t width, const float *zeros, float *room) {
+  const ptrdiff_t lanes = CN_VF32_LANES, end = x + (ptrdiff_t)n;
+  if (x < -1 || end > (ptrdiff_t)width + 1) {
+    for (size_t i = 0; i < n; i++) {
+      const ptrdiff_t at = x + (ptrdiff_t)i;
+      const int inside = at >= 0 && (size_t)at < width;
+      cn_vf32_store(room + i * CN_VF32_LANES, inside ? cn_vf32_load(row + at * lanes) : cn_vf32_zero());
+    }
+    return (cn_blocked_row){room, room + lanes, room + (n - 1) * CN_VF32_LANES};
   }
-  return room;
+  return (cn_blocked_row){x < 0 ? zeros : row + x * lanes, row + (x + 1) * lanes, end > (ptrdiff_t)width ? zeros : row + (end - 1) * lanes};
 }
 
 /* The outputs of row y from x on, of which those from `lo` to `hi` are stored; pitch, stride, n: literals, pitch 0 for blocks, which have no stride. */
@@ -266,8 +280,14 @@ CN_KERNEL void cn_blocked_slide_f32(const cn_blocked_job *j, size_t first, const
       const ptrdiff_t row = (ptrdiff_t)(y * w->stride[1] + ky * w->dilation[1]) - k->w.pad[1];
       if (row < 0 || (size_t)row >= k->w.in[1]) continue;
       const float *p = j->in + b * j->area + row * (ptrdiff_t)(k->w.in[2] * k->pitch);
-      if (pitch) cn_blocked_slide_row_f32(p + x * stride * pitch, weights, run, pitch, stride, taps, n, sums);
-      else cn_blocked_slide_row_f32(cn_blocked_slide_pixels_f32(p, (ptrdiff_t)x - w->pad[2], n + taps - 1, k->w.in[2], room), weights, run, lanes, 1, taps, n, sums);
+      if (pitch) {
+        const float *q = p + x * stride * pitch;
+        const cn_blocked_row pixels = {q, q + pitch, q + ((n - 1) * stride + taps - 1) * pitch};
+        cn_blocked_slide_row_f32(pixels, weights, run, pitch, stride, taps, n, sums);
+      } else {
+        const cn_blocked_row pixels = cn_blocked_slide_pixels_f32(p, (ptrdiff_t)x - w->pad[2], n + taps - 1, k->w.in[2], j->zeros, room);
+        cn_blocked_slide_row_f32(pixels, weights, run, lanes, 1, taps, n, sums);
+      }
     }
   }
   CN_UNROLL(16)
