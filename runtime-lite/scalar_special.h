@@ -9,13 +9,23 @@
 /* The leading 12 bits: products of two such numbers are exact. */
 CN_INLINE float cn_head_f32(float x) { return cn_from_bits_f32(cn_bits_f32(x) & 0xfffff000u); }
 
-/* n / (1 + e^-x) for -110 <= x <= 17.5, with little more than the last rounding, or whatever elsewhere. e^-x = 2^k e^-r; s is 2^(k - 40), so
- * that neither the divisor d nor its inverse leaves the normal numbers: it is that of n by 2^-40 + s e^-r. What a quotient q of 12 bits leaves
+/* For -110 <= x <= 17.5, or whatever elsewhere: e^-x = 2^40 (s - s (high + low) + sp), s = 2^(k - 40), so that neither
+ * 2^-40 (1 + e^-x) nor its inverse leaves the normal numbers. */
+CN_INLINE float cn_logistic_parts_f32(float x, float *high, float *low, float *sp) {
+  const float integer = 0x1.8p23f + 87.0f, t = x * -0x1.715476p+0f + integer, k = t - integer;
+  const float s = cn_from_bits_f32(cn_bits_f32(t) << 23);
+  *high = k * 0x1.62e4p-1f + x; /* the product is exact, as in cn_exp_reduce_f32 */
+  *low = k * 0x1.7f7d1cp-20f;
+  const float r = *high + *low;
+  *sp = (r * (s * r)) * cn_exp_poly_f32(-r);
+  return s;
+}
+
+/* n / (1 + e^-x) with little more than the last rounding, by the divisor d = 2^-40 (1 + e^-x). What a quotient q of 12 bits leaves
  * is exact but for q times the rest of d, a sum that begins with what cancels. The last scaling rounds what is subnormal. */
 CN_INLINE float cn_logistic_f32(float n, float x) {
-  const float integer = 0x1.8p23f + 87.0f, t = x * -0x1.715476p+0f + integer, k = t - integer;
-  const float r = (k * 0x1.62e4p-1f + x) + k * 0x1.7f7d1cp-20f; /* the first product is exact, as in cn_exp_reduce_f32 */
-  const float s = cn_from_bits_f32(cn_bits_f32(t) << 23), sr = s * r, sp = (r * sr) * cn_exp_poly_f32(-r);
+  float high, low, sp;
+  const float s = cn_logistic_parts_f32(x, &high, &low, &sp), sr = s * (high + low);
   const float d = ((0x1p-40f + s) - sr) + sp, m = cn_head_f32(d), inverse = 1.0f / d;
   const float rest = (((s - m) + 0x1p-40f) - sr) + sp;
   const float q = cn_head_f32(n * inverse);
@@ -29,6 +39,14 @@ CN_INLINE float cn_sigmoid_f32(float x) { return cn_pick_f32(x > 17.5f, 1.0f, cn
 CN_INLINE float cn_silu_f32(float x) {
   const float z = cn_max_f32(x, -110.0f);
   return cn_pick_f32(x > 17.5f, x, cn_logistic_f32(z, z));
+}
+
+/* x / (1 + e^-x) as near as the product of x and a rounded sigmoid(x): two models' operators in one quotient */
+CN_INLINE float cn_silu_product_f32(float x) {
+  float high, low, sp;
+  const float z = cn_max_f32(x, -110.0f), s = cn_logistic_parts_f32(z, &high, &low, &sp);
+  const float least = cn_min_f32(s, 0x1p-40f) + ((sp - s * low) - s * high);
+  return cn_pick_f32(x > 17.5f, x, z / (cn_max_f32(s, 0x1p-40f) + least) * 0x1p-40f);
 }
 
 /* log(1 + e^x) = max(x, 0) + log(1 + t) with t = e^-|x| = 2^k (e + el). log(1 + t) is that of 1 + f, or for small |x| of 2 (1 + f), |f| < 0.42:

@@ -123,8 +123,8 @@ bool import_swish(OpContext *c) {
     Value *y = build_fn1(&c->b, SC_silu, build_fn2(&c->b, SC_mul, wide, by));
     return give(c, narrowed(c, build_fn2(&c->b, SC_div, y, by), x));
   }
-  Value *scaled = alpha == 1.0 ? x : build_fn2(&c->b, SC_mul, x, like(c, x, alpha));
-  return give(c, build_fn2(&c->b, SC_mul, x, build_fn1(&c->b, SC_sigmoid, scaled)));
+  if (alpha == 1.0) return give(c, build_fn1(&c->b, SC_silu, x));
+  return give(c, build_fn2(&c->b, SC_mul, x, build_fn1(&c->b, SC_sigmoid, build_fn2(&c->b, SC_mul, x, like(c, x, alpha)))));
 }
 
 /* Swish of the first operand, times the second: no broadcasting. */

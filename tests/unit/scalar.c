@@ -141,6 +141,9 @@ static void special_values(void **state) {
   for (int f = 0; f < SC_COUNT; f++)
     if (scalar_rows[f].arity == 1 && scalar_rows[f].result == DT_NONE && scalar_exists((ScalarFn)f, DT_f64))
       check_one((ScalarFn)f, NAN, NAN);
+  static const double products[][2] = {{INFINITY, INFINITY}, {-INFINITY, -0.0}, {0, 0}, {-0.0, -0.0}, {0x1p100, 0x1p100}, {-0x1p100, -0.0}, {NAN, NAN}};
+  for (size_t i = 0; i < sizeof products / sizeof *products; i++)
+    assert_true(same((double)eval_f32(SC_silu_product, (float)products[i][0], 0, 0), products[i][1]));
 }
 
 static void powers_and_remainders(void **state) {
