@@ -139,7 +139,7 @@ STAGES = [
           ["{python} tests/passes/run.py --pass-text {plain:pass_text} --castnet {plain} --cases {cases} --models={models}"]),
     Stage("kernels", "each row of the kernel table against the scalar reference",
           [meson("plain", "kernels")],
-          [meson("plain", "kernels"), meson("clang", "kernels"), meson("sanitize_all", "kernels")]),
+          [meson("plain", "kernels"), meson("plain", "kernels_full"), meson("clang", "kernels"), meson("sanitize_all", "kernels")]),
     Stage("accuracy", "scalar functions against MPFR: f32 at a sample of arguments, in the full form at all 2^32",
           ["{python} tests/accuracy/run.py {plain:accuracy}"],
           ["{python} tests/accuracy/run.py {plain:accuracy} --exhaustive"]),

@@ -1,12 +1,12 @@
 """Holds the compilers to what the kernels assume: no warnings, register tiles fully unrolled, no accumulator spilled.
 
-usage: codegen.py SOURCE_ROOT [COMPILER...]
+usage: codegen.py SOURCE_ROOT [LEVEL...] [COMPILER...]
 
 COMPILER: gcc, clang, or what goes before them in the name of a cross compiler; a target whose machine has no compiler here is
 skipped.
 
-Every kernel of runtime-lite/kernels.def is compiled over every target's SIMD layer as strict C99 by each compiler, at -O0,
--O2 and -O3. At -O2 and -O3 the functions that hold the register tile must have an innermost loop with exactly
+Every kernel of runtime-lite/kernels.def is compiled over every target's SIMD layer as strict C99 by each compiler, at the levels -O0,
+-O2 and -O3, or those given. At -O2 and -O3 the functions that hold the register tile must have an innermost loop with exactly
 MR x NR / lanes FMA instructions (the integer one as many products of pairs), and no such loop may store to the stack or (on x86)
 walk one pointer from row to row, whose additions would wait for each other longer than the products take.
 """
@@ -141,11 +141,12 @@ def judge(root, kernels, case):
 
 def main():
     root = pathlib.Path(sys.argv[1]).resolve()
-    compilers = sys.argv[2:] or ["gcc", "clang"]
+    levels = [a for a in sys.argv[2:] if a.startswith("-O")] or ["-O0", "-O2", "-O3"]
+    compilers = [a for a in sys.argv[2:] if not a.startswith("-O")] or ["gcc", "clang"]
     kernels = rows(root / "runtime-lite/kernels.def", "KERNEL")
     # kernels are the target's own (tests/cuda), or those of its levels
     targets = [t for t in sorted((root / "targets").glob("*.def")) if not rows(t, "LANGUAGE") and not rows(t, "LEVELS")]
-    cases = [(c, level, t) for c in compilers for level in ("-O0", "-O2", "-O3") for t in targets]
+    cases = [(c, level, t) for c in compilers for level in levels for t in targets]
     with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
         found = list(pool.map(lambda case: judge(root, kernels, case), cases))
     print(*(line for line, _ in found), sep="\n")
