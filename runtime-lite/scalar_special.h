@@ -41,7 +41,7 @@ CN_INLINE float cn_silu_f32(float x) {
   return cn_pick_f32(x > 17.5f, x, cn_logistic_f32(z, z));
 }
 
-/* x / (1 + e^-x) as near as the product of x and a rounded sigmoid(x): two models' operators in one quotient */
+/* x / (1 + e^-x) as near as the product of x and a rounded sigmoid(x): a model's two operators in one quotient */
 CN_INLINE float cn_silu_product_f32(float x) {
   float high, low, sp;
   const float z = cn_max_f32(x, -110.0f), s = cn_logistic_parts_f32(z, &high, &low, &sp);

@@ -183,7 +183,7 @@ bool import_causal_conv(OpContext *c) {
   Value *y = !x ? NULL : dim_is(op_dim(c, 0, 2), 0) ? op_in(c, 0) : known ? build_conv(b, x, op_in(c, 1), op_in(c, 2), NULL, NULL, attr) : depthwise(c, x, op_in(c, 1), op_in(c, 2));
   if (silu && y) {
     Value *wide = build_cast(b, y, DT_f32, true);
-    y = build_cast(b, build_fn2(b, SC_mul, wide, build_fn1(b, SC_sigmoid, wide)), y->type.dtype, true);
+    y = build_cast(b, build_fn1(b, SC_silu, wide), y->type.dtype, true);
   }
   if (op_wants(c, 1) && x) c->out[1] = kernel->hi > 1 ? build_slice(b, x, 2, op_dim(c, 0, 2), kept, d->one) : build_expand(b, op_scalar_like(c, op_in(c, 0), 0), 3, state);
   return op_give(c, 0, y);
