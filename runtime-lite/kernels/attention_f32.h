@@ -91,7 +91,7 @@ CN_DRIVER void cn_attention_f32(const cn_attention_f32_args *a, float *scratch, 
     }
     for (size_t t = 0; t < a->keys; t += CN_ATTENTION_KEYS)
       cn_attention_tile_f32(a, k, v, q0, m, t, cn_min(CN_ATTENTION_KEYS, a->keys - t), scores, most, sum);
-    for (size_t i = 0; i < m && a->keys; i++) cn_row_div_f32(a->out + (q0 + i) * a->ldo, a->out + (q0 + i) * a->ldo, sum[i], a->width);
+    for (size_t i = 0; i < m && a->keys; i++) cn_row_scale_f32(a->out + (q0 + i) * a->ldo, 1.0f / sum[i], a->width);
   }
 }
 

@@ -11,17 +11,16 @@
 /* e^x for x <= 0, below 1.1 ulp where the result is at least 2^-126, else 0; NaN stays. e^x = 2^k e^r, |r| <= ln 2 / 2,
  * (e^r - 1 - r) / r^2 as a minimax polynomial. */
 CN_KERNEL cn_vf32 cn_vf32_exp_neg(cn_vf32 x) {
-  const cn_vf32 least = cn_vf32_set1(-87.3365f);
-  const cn_vf32 in = cn_vf32_max(least, x);
-  const cn_vf32 k = cn_vf32_round(cn_vf32_mul(in, cn_vf32_set1(0x1.715476p+0f)));
-  cn_vf32 r = cn_vf32_fma(k, cn_vf32_set1(-0x1.62e4p-1f), in); /* 15 bits: the product is exact */
+  cn_vf32 pow2;
+  const cn_vf32 k = cn_vf32_round_pow2(x, cn_vf32_set1(0x1.715476p+0f), &pow2);
+  cn_vf32 r = cn_vf32_fma(k, cn_vf32_set1(-0x1.62e4p-1f), x); /* 15 bits: the product is exact */
   r = cn_vf32_fma(k, cn_vf32_set1(-0x1.7f7d1cp-20f), r);
   const cn_vf32 r2 = cn_vf32_mul(r, r);
   const cn_vf32 a = cn_vf32_fma(cn_vf32_set1(0x1.555492p-3f), r, cn_vf32_set1(0x1.fffffcp-2f));
   const cn_vf32 b = cn_vf32_fma(cn_vf32_set1(0x1.1239e2p-7f), r, cn_vf32_set1(0x1.5558f2p-5f));
   const cn_vf32 c = cn_vf32_fma(cn_vf32_fma(cn_vf32_set1(0x1.6a2434p-10f), r2, b), r2, a);
   const cn_vf32 p = cn_vf32_add(cn_vf32_set1(1.0f), cn_vf32_fma(r2, c, r));
-  return cn_vf32_keep_ge(x, least, cn_vf32_mul(p, cn_vf32_pow2(k)));
+  return cn_vf32_keep_ge(x, cn_vf32_set1(-87.3365f), cn_vf32_mul(p, pow2));
 }
 
 /* What is added up: the elements, the squares of their distances to `about`, or e^(x - about), which also goes to out. */
@@ -115,10 +114,17 @@ CN_INLINE size_t cn_softmax_f32_tasks(const cn_softmax_f32_args *s) {
   return cn_ceil_div(s->outer, cn_softmax_f32_rows(s));
 }
 
+/* x / by, 0 <= x <= 1 <= by, of by's inverse: vectors divide several times as slowly as they multiply. What the product leaves, exact where fma rounds once,
+ * mends its last bit (Markstein, "Computation of elementary functions on the IBM RISC System/6000 processor", 1990). */
+CN_KERNEL cn_vf32 cn_vf32_quotient(cn_vf32 x, cn_vf32 by, cn_vf32 inverse) {
+  const cn_vf32 q = cn_vf32_mul(x, inverse);
+  return CN_VF32_LANES > 1 ? cn_vf32_fma(cn_vf32_fma(cn_vf32_sub(cn_vf32_zero(), q), by, x), inverse, q) : cn_vf32_div(x, by);
+}
+
 /* x / by, or x - by - low */
 CN_KERNEL void cn_row_div_f32(const float *x, float *out, float by, size_t n) {
-  for (size_t i = 0; i < n; i += CN_VF32_LANES)
-    cn_vf32_store_n(out + i, cn_vf32_div(cn_vf32_load_n(x + i, n - i), cn_vf32_set1(by)), n - i);
+  const cn_vf32 divisor = cn_vf32_set1(by), inverse = cn_vf32_set1(1.0f / by);
+  for (size_t i = 0; i < n; i += CN_VF32_LANES) cn_vf32_store_n(out + i, cn_vf32_quotient(cn_vf32_load_n(x + i, n - i), divisor, inverse), n - i);
 }
 
 CN_KERNEL void cn_row_sub_f32(const float *x, float *out, float by, float low, size_t n) {
@@ -144,9 +150,10 @@ CN_KERNEL void cn_softmax_columns_f32(const cn_softmax_f32_args *s, const float 
     for (size_t i = 0; i < w; i++) lanes[i] = cn_log_f32(lanes[i]);
     sum = cn_vf32_load_n(lanes, w);
   }
+  const cn_vf32 inverse = cn_vf32_div(cn_vf32_set1(1.0f), sum);
   for (size_t i = 0; i < s->n; i++) {
     const cn_vf32 v = cn_vf32_load_n(out + i * step, w);
-    cn_vf32_store_n(out + i * step, s->log ? cn_vf32_sub(v, sum) : cn_vf32_div(v, sum), w);
+    cn_vf32_store_n(out + i * step, s->log ? cn_vf32_sub(v, sum) : cn_vf32_quotient(v, sum, inverse), w);
   }
 }
 

@@ -120,10 +120,10 @@ CN_KERNEL cn_vf32 cn_vf32_maxn(cn_vf32 a, cn_vf32 b) {
   return _mm256_blendv_ps(_mm256_max_ps(a, b), a, _mm256_cmp_ps(a, a, _CMP_UNORD_Q));
 }
 
-CN_KERNEL cn_vf32 cn_vf32_round(cn_vf32 x) { return _mm256_round_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
-
-CN_KERNEL cn_vf32 cn_vf32_pow2(cn_vf32 x) {
-  return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(_mm256_cvtps_epi32(x), _mm256_set1_epi32(127)), 23));
+CN_KERNEL cn_vf32 cn_vf32_round_pow2(cn_vf32 a, cn_vf32 b, cn_vf32 *ret_pow2) {
+  const cn_vf32 one = _mm256_set1_ps(12583039.0f), big = _mm256_fmadd_ps(a, b, one);
+  *ret_pow2 = _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_castps_si256(big), 23));
+  return _mm256_sub_ps(big, one);
 }
 
 CN_KERNEL cn_vf32 cn_vf32_keep_ge(cn_vf32 a, cn_vf32 b, cn_vf32 v) {

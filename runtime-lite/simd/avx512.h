@@ -95,13 +95,10 @@ CN_KERNEL cn_vf32 cn_vf32_maxn(cn_vf32 a, cn_vf32 b) {
 }
 
 /* As simd/scalar.h does it: gcc 12's roundscale warns at -O0. */
-CN_KERNEL cn_vf32 cn_vf32_round(cn_vf32 x) {
-  const cn_vf32 big = _mm512_set1_ps(12582912.0f);
-  return _mm512_sub_ps(_mm512_add_ps(x, big), big);
-}
-
-CN_KERNEL cn_vf32 cn_vf32_pow2(cn_vf32 x) {
-  return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_add_epi32(_mm512_cvtps_epi32(x), _mm512_set1_epi32(127)), 23));
+CN_KERNEL cn_vf32 cn_vf32_round_pow2(cn_vf32 a, cn_vf32 b, cn_vf32 *ret_pow2) {
+  const cn_vf32 one = _mm512_set1_ps(12583039.0f), big = _mm512_fmadd_ps(a, b, one);
+  *ret_pow2 = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_castps_si512(big), 23));
+  return _mm512_sub_ps(big, one);
 }
 
 CN_KERNEL cn_vf32 cn_vf32_keep_ge(cn_vf32 a, cn_vf32 b, cn_vf32 v) {

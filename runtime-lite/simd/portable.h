@@ -75,18 +75,15 @@ CN_INLINE cn_vf32 cn_vf32_min(cn_vf32 a, cn_vf32 b) { return a < b ? a : b; }
 
 CN_INLINE cn_vf32 cn_vf32_maxn(cn_vf32 a, cn_vf32 b) { return a > b || a != a ? a : b; }
 
-/* To the nearest whole number, ties to even; |x| < 2^22. */
-CN_INLINE cn_vf32 cn_vf32_round(cn_vf32 x) {
-  const float big = x + 12582912.0f; /* 1.5 * 2^23: its last bit counts ones */
-  return big - 12582912.0f;
-}
-
-/* 2^x for whole x of -126 .. 127; anything for NaN. */
-CN_INLINE cn_vf32 cn_vf32_pow2(cn_vf32 x) {
-  const uint32_t bits = (uint32_t)(int32_t)(x == x ? x + 127.0f : 0.0f) << 23;
-  float y;
-  memcpy(&y, &bits, sizeof y);
-  return y;
+/* k = a b to the nearest whole number, ties to even, |k| < 2^21; *ret_pow2 = 2^k for k of -126 .. 127. Anything for others and NaN. The sum's
+ * last bit counts ones, so that its low bits are the exponent of 2^k. */
+CN_INLINE cn_vf32 cn_vf32_round_pow2(cn_vf32 a, cn_vf32 b, cn_vf32 *ret_pow2) {
+  const float big = a * b + 12583039.0f; /* 1.5 * 2^23 + 127 */
+  uint32_t bits;
+  memcpy(&bits, &big, sizeof bits);
+  bits <<= 23;
+  memcpy(ret_pow2, &bits, sizeof bits);
+  return big - 12583039.0f;
 }
 
 /* v where a >= b or a is NaN, else 0. */
@@ -148,7 +145,7 @@ CN_INLINE cn_vs32 cn_vs32_dot2(cn_vs32 a, cn_vs32 b, cn_vs32 acc) {
 CN_INLINE cn_vf32 cn_vf32_from_s32(cn_vs32 v) { return (float)v; }
 
 /* To the nearest integer, ties to even; |x| < 2^22. */
-CN_INLINE cn_vs32 cn_vs32_round_f32(cn_vf32 x) { return (int32_t)cn_vf32_round(x); }
+CN_INLINE cn_vs32 cn_vs32_round_f32(cn_vf32 x) { return (int32_t)((x + 12582912.0f) - 12582912.0f); }
 
 /* The low byte of the first n lanes. */
 CN_INLINE void cn_vs32_store_8_n(uint8_t *p, cn_vs32 v, size_t n) {
