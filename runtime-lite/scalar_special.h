@@ -109,6 +109,30 @@ CN_INLINE float cn_erf_f32(float x) {
   return cn_pick_f32(a < 1.0f, x + x * cn_erf_near_f32(x * x - 0.5f), far);
 }
 
+/* 1 - erf(x / sqrt(2)) / x of z = x^2 - 3/8 for |x| < 1.4375, minimax */
+CN_INLINE float cn_erf_sqrt2_near_f32(float z) {
+  const float z2 = z * z;
+  const float q = (-0x1.1e1446p-6f + z * 0x1.0d2cc4p-9f) + z2 * ((-0x1.9f305p-13f + z * 0x1.085b5ap-16f) + z2 * -0x1.d0f72p-21f);
+  return 0x1.fe9074p-3f + (z * 0x1.e752bp-4f + z2 * q);
+}
+
+/* erfc((u + 3.3125) / sqrt(2)) - 3/16 on 1.4375 .. 5.5625, minimax */
+CN_INLINE float cn_erf_sqrt2_far_f32(float u) {
+  const float u2 = u * u, u4 = u2 * u2;
+  const float a = (-0x1.7e1b36p-3f + u * -0x1.b1478p-9f) + u2 * (0x1.66cf3ap-8f + u * -0x1.68144ap-8f);
+  const float b = (0x1.dcc5f2p-9f + u * -0x1.9fac6cp-10f) + u2 * (0x1.99816p-12f + u * 0x1.0870b6p-18f);
+  const float c = (-0x1.6ddb84p-15f + u * 0x1.0759c6p-16f) + u2 * (-0x1.4b7e2cp-20f + u * -0x1.f45dd8p-21f);
+  const float d = (0x1.587418p-22f + u * -0x1.22819ep-27f) + u2 * (-0x1.dcc3d6p-27f + u * 0x1.20d336p-29f);
+  return (a + u4 * b) + u4 * u4 * (c + u4 * d);
+}
+
+/* erf(x / sqrt(2)) as near as erf of a rounded quotient: a model's two operators without the division */
+CN_INLINE float cn_erf_sqrt2_f32(float x) {
+  const float a = cn_abs_f32(x);
+  const float far = 0.8125f - cn_erf_sqrt2_far_f32(cn_min_f32(a, 5.5625f) - 3.3125f);
+  return cn_copysign_f32(cn_pick_f32(a < 1.4375f, a - a * cn_erf_sqrt2_near_f32(x * x - 0.375f), far), x);
+}
+
 /* (Phi(x) - 1/2) / x of z = x^2 for |x| < 0.8, minimax */
 CN_INLINE float cn_gelu_poly_f32(float z) {
   const float z2 = z * z;

@@ -1,7 +1,8 @@
-/* Softmax and normalisation that exporters leave as reductions and arithmetic become one node again:
+/* Softmax, normalisation and parts of activations that exporters leave as reductions and arithmetic become one node again:
  *
  *   e / sum(e), e = exp(x - max(x))                    softmax
  *   x * sigmoid(x)                                     silu
+ *   erf(x / sqrt(2)), by a product too                 that of GELU, in one function
  *   d / sqrt(mean(d * d) + eps), d = x - mean(x)       normalisation, by its root's inverse too; d = x: without mean
  *
  * and a factor or term behind a normalisation its scale or bias. Found by what is computed, not by names or by order. */
@@ -125,6 +126,14 @@ static Value *raise_silu(Builder *b, Value *x, Value *s) {
   return build_fn1(b, x->type.dtype == DT_f32 ? SC_silu_product : SC_silu, x);
 }
 
+/* erf of x over the root of two, or times its inverse, as near as f32 has them */
+static Value *raise_erf(Builder *b, const Value *v) {
+  Value *x, *y;
+  if (is_fn(v, SC_div, &x, &y)) return is_number(b, y, (double)0x1.6a09e6p+0f) ? build_fn1(b, SC_erf_sqrt2, x) : NULL;
+  if (!is_fn(v, SC_mul, &x, &y)) return NULL;
+  return is_number(b, y, (double)0x1.6a09e6p-1f) ? build_fn1(b, SC_erf_sqrt2, x) : is_number(b, x, (double)0x1.6a09e6p-1f) ? build_fn1(b, SC_erf_sqrt2, y) : NULL;
+}
+
 /* A normalisation without scale (bias) that only this node reads, times (plus) k. */
 static Value *absorb(Builder *b, const Raise *r, Value *v, Value *k, bool factor) {
   const Node *n = v ? v->def : NULL;
@@ -149,6 +158,8 @@ static bool raise(Builder *b, const Node *n, Value **ret, void *user) {
     if (!v) v = raise_norm(b, y, x, true);
     if (!v) v = absorb(b, user, x, y, true);
     if (!v) v = absorb(b, user, y, x, true);
+  } else if (is_fn(n->out[0], SC_erf, &x, NULL)) {
+    v = raise_erf(b, x);
   } else if (is_fn(n->out[0], SC_add, &x, &y)) {
     v = absorb(b, user, x, y, false);
     if (!v) v = absorb(b, user, y, x, false);

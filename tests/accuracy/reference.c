@@ -48,6 +48,13 @@ static int mpfr_exact_mish(mpfr_ptr y, mpfr_srcptr x, mpfr_rnd_t r) {
   return way;
 }
 
+static int mpfr_exact_erf_sqrt2(mpfr_ptr y, mpfr_srcptr x, mpfr_rnd_t r) { /* erf(x / sqrt(2)) */
+  mpfr_set_si(y, 2, r);
+  mpfr_sqrt(y, y, r);
+  mpfr_div(y, x, y, r);
+  return mpfr_erf(y, y, r);
+}
+
 /* x erfc(-x / sqrt(2)) / 2 */
 static int mpfr_exact_gelu(mpfr_ptr y, mpfr_srcptr x, mpfr_rnd_t r) {
   mpfr_set_si(y, 2, r);

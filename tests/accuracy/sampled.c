@@ -26,6 +26,7 @@ static Wide exact_mishl(Wide x) {
   const Wide e = expl(x < 100 ? x : 100), n = e * (e + 2);
   return x * (n / (n + 2));
 }
+static Wide exact_erf_sqrt2l(Wide x) { return erfl(x * 0.70710678118654752440084436210484904L); }
 static Wide exact_gelul(Wide x) { return isinf(x) ? (x > 0 ? x : -0.0L) : x * erfcl(-x * 0.70710678118654752440084436210484904L) / 2; }
 static Wide exact_gelu_tanhl(Wide x) {
   if (isinf(x)) return x > 0 ? x : -0.0L;

@@ -26,6 +26,7 @@ static double exact_mish(double x) {
   const double e = exp(x < 100 ? x : 100), n = e * (e + 2);
   return x * (n / (n + 2));
 }
+static double exact_erf_sqrt2(double x) { return erf(x * 0.70710678118654752440); }
 static double exact_gelu(double x) { return isinf(x) ? (x > 0 ? x : -0.0) : x * erfc(-x * 0.70710678118654752440) / 2; }
 static double exact_gelu_tanh(double x) {
   return isinf(x) ? (x > 0 ? x : -0.0) : x * exact_sigmoid(1.5957691216057307118 * (x + 0.044715 * x * x * x));

@@ -141,6 +141,9 @@ static void special_values(void **state) {
   for (int f = 0; f < SC_COUNT; f++)
     if (scalar_rows[f].arity == 1 && scalar_rows[f].result == DT_NONE && scalar_exists((ScalarFn)f, DT_f64))
       check_one((ScalarFn)f, NAN, NAN);
+  static const double roots[][2] = {{INFINITY, 1}, {-INFINITY, -1}, {0, 0}, {-0.0, -0.0}, {NAN, NAN}, {6, 1}, {-0x1p-149, -0x1p-149}};
+  for (size_t i = 0; i < sizeof roots / sizeof *roots; i++)
+    assert_true(same((double)eval_f32(SC_erf_sqrt2, (float)roots[i][0], 0, 0), roots[i][1]));
   static const double products[][2] = {{INFINITY, INFINITY}, {-INFINITY, -0.0}, {0, 0}, {-0.0, -0.0}, {0x1p100, 0x1p100}, {-0x1p100, -0.0}, {NAN, NAN}};
   for (size_t i = 0; i < sizeof products / sizeof *products; i++)
     assert_true(same((double)eval_f32(SC_silu_product, (float)products[i][0], 0, 0), products[i][1]));
