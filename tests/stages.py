@@ -164,7 +164,7 @@ STAGES = [
           ["{python} tests/strings/run.py --castnet {plain} --sanitize"]),
     Stage("control", "loops and branches in forms that the suite lacks, and mutants of those that it has; all calls of one compiled model each; what bounds hostile data",
           [f"{CONTROL} --castnet {{plain}}", f"{MUTANTS} --cases {{mutants}}", LIMITS],
-          [f"{CONTROL} --castnet {{plain}} --target {target}" for target in ("c99", "x86-64-v3")] + [f"{CONTROL} --castnet {{sanitize}} --sanitize"] +
+          [f"{CONTROL} --castnet {{plain}} --target {target}" for target in ("c99", "x86-64-v3")] + [f"{CONTROL} --castnet {{sanitize}} --sanitize --timeout 300"] +
           [f"{MUTANTS} --cases {{mutants_many}} {how}".strip() for how in ("", "--cc clang --check=--no-fuse", "--check=--no-reuse")] + [LIMITS]),
     Stage("sequences", "sequences and optionals through generated code, random programs too, against Python's lists",
           ["{python} tests/sequences/run.py --castnet {plain}"],

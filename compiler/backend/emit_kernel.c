@@ -503,11 +503,10 @@ void kernel_batches_end(KernelPrinter *k, const ContractStep *g) {
 }
 
 static void print_pack(KernelPrinter *k, const ContractStep *g, Str b, unsigned indent) {
-  const TargetTile *tile = target_tile(k->c->opt->target, "gemm_f32");
-  sb_printf(&k->body, "%*scn_pack_b_f32(%s", (int)indent, "", b.ptr);
+  sb_printf(&k->body, "%*scn_pack_operand_f32(%s", (int)indent, "", b.ptr);
   kernel_offset(k, g->b_batch, g->n_batch);
-  sb_printf(&k->body, ", %.*s, %.*s, %.*s, %.*s, %u, scratch);\n", STR_WHOLE(kernel_size(k, g->b_k)), STR_WHOLE(kernel_size(k, g->b_n)),
-            STR_WHOLE(kernel_size(k, g->k)), STR_WHOLE(kernel_size(k, g->n)), tile->nr);
+  sb_printf(&k->body, ", %.*s, %.*s, %.*s, %.*s, scratch);\n", STR_WHOLE(kernel_size(k, g->b_k)), STR_WHOLE(kernel_size(k, g->b_n)),
+            STR_WHOLE(kernel_size(k, g->k)), STR_WHOLE(kernel_size(k, g->n)));
 }
 
 static uint32_t last_axis(const PTensor *t) { return t->rank ? t->rank - 1 : 0; }

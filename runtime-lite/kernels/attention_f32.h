@@ -7,7 +7,7 @@
 
 #include "kernels/attention.h"
 #include "kernels/gemm_f32.h"
-#include "kernels/pack.h"
+#include "kernels/pack_f32.h"
 #include "kernels/rows_f32.h"
 
 /* tile, or NULL: what is done to the scores (scale, mask), as in cn_epilogue_f32: rows are queries, columns keys. out must not
@@ -79,9 +79,9 @@ CN_DRIVER void cn_attention_f32(const cn_attention_f32_args *a, float *scratch, 
   float *most = scores + CN_ATTENTION_QUERIES * CN_ATTENTION_KEYS, *sum = most + CN_ATTENTION_QUERIES;
   const cn_gemm_f32_args rows = {.m = a->queries};
   const size_t bands = cn_attention_f32_tasks(a);
-  if (t0 < t1) cn_pack_b_f32(a->k, a->k_ds, a->k_ts, a->depth, a->keys, nr, k);
+  if (t0 < t1) cn_pack_operand_f32(a->k, a->k_ds, a->k_ts, a->depth, a->keys, k);
   for (size_t t = 0; t < a->keys && t0 < t1; t += CN_ATTENTION_KEYS)
-    cn_pack_b_f32(a->v + t * a->v_ts, a->v_ts, a->v_es, cn_min(CN_ATTENTION_KEYS, a->keys - t), a->width, nr, v + t * wide);
+    cn_pack_operand_f32(a->v + t * a->v_ts, a->v_ts, a->v_es, cn_min(CN_ATTENTION_KEYS, a->keys - t), a->width, v + t * wide);
   for (size_t band = t0; band < t1; band++) {
     const size_t q0 = cn_gemm_f32_band(&rows, band, bands), m = cn_gemm_f32_band(&rows, band + 1, bands) - q0;
     for (size_t i = 0; i < m; i++) {

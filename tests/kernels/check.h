@@ -64,6 +64,7 @@ typedef struct KernelSet {
   size_t (*conv_s16_tasks)(const cn_conv_s16_args *a);
   size_t (*conv_s16_scratch)(const cn_window *w);
   void (*conv_s16)(const cn_conv_s16_args *a, int32_t *scratch, size_t t0, size_t t1);
+  void (*pack_operand_f32)(const float *src, size_t k_stride, size_t n_stride, size_t k, size_t n, float *dst);
   float (*row_sum_f32)(const float *x, size_t n);
   float (*row_max_f32)(const float *x, size_t n);
   size_t (*softmax_f32_tasks)(const cn_softmax_f32_args *s);

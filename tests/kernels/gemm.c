@@ -83,8 +83,10 @@ void test_cn_gemm_f32(Case *c) {
   const size_t b_ks = tb ? 1 : g.n, b_ns = tb ? g.k : 1;
   float *a = guarded_values(c, g.m * g.k), *b = guarded_values(c, g.k * g.n);
   if (g.m && g.k && pick(c, 8) == 0) a[pick(c, (uint32_t)(g.m * g.k))] = pick(c, 2) ? NAN : INFINITY;
-  float *packed = guarded(c, cn_pack_size(g.k, g.n, s->nr));
+  float *packed = guarded(c, cn_pack_size(g.k, g.n, s->nr)), *by_layer = guarded(c, cn_pack_size(g.k, g.n, s->nr));
   cn_pack_b_f32(b, b_ks, b_ns, g.k, g.n, s->nr, packed);
+  s->pack_operand_f32(b, b_ks, b_ns, g.k, g.n, by_layer);
+  if (memcmp(packed, by_layer, cn_pack_size(g.k, g.n, s->nr) * sizeof(float))) fail(c, "%s m %zu n %zu k %zu: packed otherwise by the layer", c->kernel, g.m, g.n, g.k);
   g.ldc = g.n + pick(c, 3);
   const size_t c_size = g.m ? (g.m - 1) * g.ldc + g.n : 0;
   g.a = a;

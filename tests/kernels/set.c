@@ -282,6 +282,7 @@ const KernelSet SET = {
     .conv_s16_tasks = conv_s16_tasks,
     .conv_s16_scratch = conv_s16_scratch,
     .conv_s16 = cn_conv_s16,
+    .pack_operand_f32 = cn_pack_operand_f32,
     .row_sum_f32 = cn_row_sum_f32,
     .row_max_f32 = cn_row_max_f32,
     .softmax_f32_tasks = softmax_f32_tasks,
