@@ -113,6 +113,16 @@ static void print_place(StrBuf *b, const EmitBuffer *e, const PTensor *t, bool *
   else if (at != 0) sb_printf(b, " + %" PRId64, at);
 }
 
+/* `(const float *)m`, `(float *)(m + 64)`; returns whether t's own place is in it */
+static bool print_cast_place(EmitCtx *c, StrBuf *b, const EmitBuffer *e, const PTensor *t, const char *qualifier, const char *type) {
+  StrBuf place = sb_new(c->arena);
+  bool whole;
+  print_place(&place, e, t, &whole);
+  const bool sum = memchr(place.data, '+', place.len) != NULL;
+  sb_printf(b, "(%s%s *)%s%s%s", qualifier, type, sum ? "(" : "", place.data, sum ? ")" : "");
+  return whole;
+}
+
 void emit_pointer(EmitCtx *c, StrBuf *b, uint32_t tensor, bool write) {
   const PTensor *t = &c->program->tensors.data[tensor];
   const EmitBuffer *e = buffer_used(c, t->buffer);
@@ -122,20 +132,14 @@ void emit_pointer(EmitCtx *c, StrBuf *b, uint32_t tensor, bool write) {
     if (c->program->buffers.data[t->buffer].dtype != t->dtype) sb_printf(b, "(%s%s *)", write ? "" : "const ", type);
     sb_str(b, e->base);
   } else {
-    StrBuf place = sb_new(c->arena);
-    print_place(&place, e, t, &whole);
-    bool sum = memchr(place.data, '+', place.len) != NULL;
-    sb_printf(b, "(%s%s *)%s%s%s", write ? "" : "const ", type, sum ? "(" : "", place.data, sum ? ")" : "");
+    whole = print_cast_place(c, b, e, t, write ? "" : "const ", type);
   }
   if (!whole) print_elements(c, b, t);
 }
 
 void emit_pointer_as(EmitCtx *c, StrBuf *b, uint32_t tensor, const char *type) {
   const PTensor *t = &c->program->tensors.data[tensor];
-  bool whole;
-  sb_printf(b, "(%s *)(", type);
-  print_place(b, buffer_used(c, t->buffer), t, &whole);
-  sb_putc(b, ')');
+  (void)print_cast_place(c, b, buffer_used(c, t->buffer), t, "", type);
 }
 
 /* ---- comments ---- */

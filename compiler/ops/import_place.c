@@ -180,7 +180,10 @@ bool import_causal_conv(OpContext *c) {
   static const int64_t one = 1;
   const Dim *const pad = d->zero;
   const ConvAttr attr = {.n_spatial = 1, .group = known ? channels : 1, .stride = &one, .dilation = &one, .dilate_x = &one, .pad_lo = &pad, .pad_hi = &pad, .acc = DT_f32};
-  Value *y = !x ? NULL : dim_is(op_dim(c, 0, 2), 0) ? op_in(c, 0) : known ? build_conv(b, x, op_in(c, 1), op_in(c, 2), NULL, NULL, attr) : depthwise(c, x, op_in(c, 1), op_in(c, 2));
+  Value *y = NULL;
+  if (x && dim_is(op_dim(c, 0, 2), 0)) y = op_in(c, 0);
+  else if (x && known) y = build_conv(b, x, op_in(c, 1), op_in(c, 2), NULL, NULL, attr);
+  else if (x) y = depthwise(c, x, op_in(c, 1), op_in(c, 2));
   if (silu && y) {
     Value *wide = build_cast(b, y, DT_f32, true);
     y = build_cast(b, build_fn1(b, SC_silu, wide), y->type.dtype, true);
