@@ -503,10 +503,14 @@ void kernel_batches_end(KernelPrinter *k, const ContractStep *g) {
 }
 
 static void print_pack(KernelPrinter *k, const ContractStep *g, Str b, unsigned indent) {
-  sb_printf(&k->body, "%*scn_pack_operand_f32(%s", (int)indent, "", b.ptr);
+  const Target *target = k->c->opt->target;
+  const bool columns = dim_is(g->b_k, 1) && target->vector_bits > 32;
+  sb_printf(&k->body, "%*s%s(%s", (int)indent, "", columns ? "cn_pack_columns_f32" : "cn_pack_b_f32", b.ptr);
   kernel_offset(k, g->b_batch, g->n_batch);
-  sb_printf(&k->body, ", %.*s, %.*s, %.*s, %.*s, scratch);\n", STR_WHOLE(kernel_size(k, g->b_k)), STR_WHOLE(kernel_size(k, g->b_n)),
-            STR_WHOLE(kernel_size(k, g->k)), STR_WHOLE(kernel_size(k, g->n)));
+  if (!columns) sb_printf(&k->body, ", %.*s", STR_WHOLE(kernel_size(k, g->b_k)));
+  sb_printf(&k->body, ", %.*s, %.*s, %.*s", STR_WHOLE(kernel_size(k, g->b_n)), STR_WHOLE(kernel_size(k, g->k)), STR_WHOLE(kernel_size(k, g->n)));
+  if (!columns) sb_printf(&k->body, ", %u", target_tile(target, "gemm_f32")->nr);
+  sb_puts(&k->body, ", scratch);\n");
 }
 
 static uint32_t last_axis(const PTensor *t) { return t->rank ? t->rank - 1 : 0; }
