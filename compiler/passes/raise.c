@@ -128,10 +128,10 @@ static Value *raise_silu(Builder *b, Value *x, Value *s) {
 
 /* erf of x over the root of two, or times its inverse, as near as f32 has them */
 static Value *raise_erf(Builder *b, const Value *v) {
-  Value *x, *y;
-  if (is_fn(v, SC_div, &x, &y)) return is_number(b, y, (double)0x1.6a09e6p+0f) ? build_fn1(b, SC_erf_sqrt2, x) : NULL;
-  if (!is_fn(v, SC_mul, &x, &y)) return NULL;
-  return is_number(b, y, (double)0x1.6a09e6p-1f) ? build_fn1(b, SC_erf_sqrt2, x) : is_number(b, x, (double)0x1.6a09e6p-1f) ? build_fn1(b, SC_erf_sqrt2, y) : NULL;
+  Value *x, *y, *of = NULL;
+  if (is_fn(v, SC_div, &x, &y)) of = is_number(b, y, (double)0x1.6a09e6p+0f) ? x : NULL;
+  else if (is_fn(v, SC_mul, &x, &y)) of = is_number(b, y, (double)0x1.6a09e6p-1f) ? x : is_number(b, x, (double)0x1.6a09e6p-1f) ? y : NULL;
+  return of ? build_fn1(b, SC_erf_sqrt2, of) : NULL;
 }
 
 /* A normalisation without scale (bias) that only this node reads, times (plus) k. */

@@ -114,8 +114,9 @@ CN_INLINE size_t cn_softmax_f32_tasks(const cn_softmax_f32_args *s) {
   return cn_ceil_div(s->outer, cn_softmax_f32_rows(s));
 }
 
-/* x / by, 0 <= x <= 1 <= by, of by's inverse: vectors divide several times as slowly as they multiply. What the product leaves, exact where fma rounds once,
- * mends its last bit (Markstein, "Computation of elementary functions on the IBM RISC System/6000 processor", 1990). */
+/* x / by, 0 <= x <= 1 <= by, of by's inverse: vectors divide several times as slowly as they multiply. What the product leaves, exact
+ * where fma rounds once, mends its last bit (Markstein, "Computation of elementary functions on the IBM RISC System/6000 processor",
+ * 1990). */
 CN_KERNEL cn_vf32 cn_vf32_quotient(cn_vf32 x, cn_vf32 by, cn_vf32 inverse) {
   const cn_vf32 q = cn_vf32_mul(x, inverse);
   return CN_VF32_LANES > 1 ? cn_vf32_fma(cn_vf32_fma(cn_vf32_sub(cn_vf32_zero(), q), by, x), inverse, q) : cn_vf32_div(x, by);

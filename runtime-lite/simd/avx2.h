@@ -121,9 +121,9 @@ CN_KERNEL cn_vf32 cn_vf32_maxn(cn_vf32 a, cn_vf32 b) {
 }
 
 CN_KERNEL cn_vf32 cn_vf32_round_pow2(cn_vf32 a, cn_vf32 b, cn_vf32 *ret_pow2) {
-  const cn_vf32 one = _mm256_set1_ps(12583039.0f), big = _mm256_fmadd_ps(a, b, one);
+  const cn_vf32 shift = _mm256_set1_ps(12583039.0f), big = _mm256_fmadd_ps(a, b, shift);
   *ret_pow2 = _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_castps_si256(big), 23));
-  return _mm256_sub_ps(big, one);
+  return _mm256_sub_ps(big, shift);
 }
 
 CN_KERNEL cn_vf32 cn_vf32_keep_ge(cn_vf32 a, cn_vf32 b, cn_vf32 v) {

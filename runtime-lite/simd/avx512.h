@@ -94,11 +94,10 @@ CN_KERNEL cn_vf32 cn_vf32_maxn(cn_vf32 a, cn_vf32 b) {
   return _mm512_mask_mov_ps(_mm512_max_ps(a, b), _mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q), a);
 }
 
-/* As simd/scalar.h does it: gcc 12's roundscale warns at -O0. */
 CN_KERNEL cn_vf32 cn_vf32_round_pow2(cn_vf32 a, cn_vf32 b, cn_vf32 *ret_pow2) {
-  const cn_vf32 one = _mm512_set1_ps(12583039.0f), big = _mm512_fmadd_ps(a, b, one);
+  const cn_vf32 shift = _mm512_set1_ps(12583039.0f), big = _mm512_fmadd_ps(a, b, shift);
   *ret_pow2 = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_castps_si512(big), 23));
-  return _mm512_sub_ps(big, one);
+  return _mm512_sub_ps(big, shift);
 }
 
 CN_KERNEL cn_vf32 cn_vf32_keep_ge(cn_vf32 a, cn_vf32 b, cn_vf32 v) {

@@ -120,9 +120,9 @@ CN_KERNEL cn_vf32 cn_vf32_min(cn_vf32 a, cn_vf32 b) { return vbslq_f32(vcltq_f32
 CN_KERNEL cn_vf32 cn_vf32_maxn(cn_vf32 a, cn_vf32 b) { return vmaxq_f32(a, b); }
 
 CN_KERNEL cn_vf32 cn_vf32_round_pow2(cn_vf32 a, cn_vf32 b, cn_vf32 *ret_pow2) {
-  const cn_vf32 one = vdupq_n_f32(12583039.0f), big = vfmaq_f32(one, a, b);
+  const cn_vf32 shift = vdupq_n_f32(12583039.0f), big = vfmaq_f32(shift, a, b);
   *ret_pow2 = vreinterpretq_f32_u32(vshlq_n_u32(vreinterpretq_u32_f32(big), 23));
-  return vsubq_f32(big, one);
+  return vsubq_f32(big, shift);
 }
 
 CN_KERNEL cn_vf32 cn_vf32_keep_ge(cn_vf32 a, cn_vf32 b, cn_vf32 v) {

@@ -75,7 +75,7 @@ CN_INLINE cn_vf32 cn_vf32_min(cn_vf32 a, cn_vf32 b) { return a < b ? a : b; }
 
 CN_INLINE cn_vf32 cn_vf32_maxn(cn_vf32 a, cn_vf32 b) { return a > b || a != a ? a : b; }
 
-/* k = a b to the nearest whole number, ties to even, |k| < 2^21; *ret_pow2 = 2^k for k of -126 .. 127. Anything for others and NaN. The sum's
+/* k = a b to the nearest whole number, a tie to either, |k| < 2^21; *ret_pow2 = 2^k for k of -126 .. 127. Anything for others and NaN. The sum's
  * last bit counts ones, so that its low bits are the exponent of 2^k. */
 CN_INLINE cn_vf32 cn_vf32_round_pow2(cn_vf32 a, cn_vf32 b, cn_vf32 *ret_pow2) {
   const float big = a * b + 12583039.0f; /* 1.5 * 2^23 + 127 */
