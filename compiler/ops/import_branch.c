@@ -1,6 +1,7 @@
 /* If: branches become graphs inside of the node. Where their results differ in rank, what follows is imported behind each of them; so it is behind a
  * Loop that may not run and changes the rank of a state. */
 #include "ops/import_loop.h"
+#include "ops/shared.h"
 
 /* ---- If -------------------------------------------------------------------------------------------------------------------- */
 Value *control_scalar(Builder *b, Value *v) { return build_reshape(b, v, 0, NULL); }
@@ -23,9 +24,18 @@ static bool take_branch(OpContext *c, const OnnxGraph *g) {
 
 typedef VEC(JoinedDim) JoinedDims;
 
+/* A size that is t behind one branch, e behind the other. Bounded where both are; else its range stays that of any size, which says that
+ * nothing bounds it: the range of a sequence's lines is narrower than that of what is in it. */
+static const Dim *joined_dim(OpContext *c, const Dim *t, const Dim *e) {
+  DimCtx *d = op_dims(c);
+  const Dim *bound = dim_max(d, dim_upper(d, t), dim_upper(d, e));
+  const bool open = dim_has_data(bound) || dim_is_bad(bound);
+  const int64_t hi = t->hi > e->hi ? t->hi : e->hi;
+  return bd_data_symbol(&c->b, "joined", t->lo < e->lo ? t->lo : e->lo, open && hi < INT32_MAX ? INT32_MAX : hi, open ? NULL : bound);
+}
+
 /* The type that stands for both branches' results. */
 static bool join_types(OpContext *c, size_t k, const Value *x, const Value *y, JoinedDims *joined, Type *ret) {
-  DimCtx *d = c->b.ir->dims;
   const Dim *dims[MAX_RANK];
   if (x->type.kind != TYPE_TENSOR || y->type.kind != TYPE_TENSOR) return op_unsupported(c, "output %zu is no tensor", k);
   if (x->type.dtype != y->type.dtype) return op_fail(c, DIAG_E0401, "output %zu has element type %s in one branch, %s in the other", k, dtype_name(x->type.dtype), dtype_name(y->type.dtype));
@@ -34,8 +44,7 @@ static bool join_types(OpContext *c, size_t k, const Value *x, const Value *y, J
     const Dim *t = x->type.dims[a], *e = y->type.dims[a];
     dims[a] = t;
     if (t == e) continue;
-    const Dim *bound = dim_has_data(t) || dim_has_data(e) ? NULL : dim_max(d, t, e);
-    dims[a] = bd_data_symbol(&c->b, "joined", t->lo < e->lo ? t->lo : e->lo, t->hi > e->hi ? t->hi : e->hi, bound);
+    dims[a] = joined_dim(c, t, e);
     vec_push(c->b.ir->arena, *joined, ((JoinedDim){dims[a], t, e}));
   }
   *ret = type_tensor(c->b.ir, x->type.dtype, x->type.rank, dims);

@@ -43,6 +43,16 @@ f (float[n] x, bool c) => (seq(float[k]) y, int64 count) {
   count = SequenceLength (y)
 }""", *[{"x": random(n, n), "c": flag(c)} for n, c in ((3, True), (3, False))])
 
+graph("sequences_of_a_bounded_length", """
+f (float[n, 3] x, int64[2] sizes, int64 at, bool c) => (seq(float[k, 3]) y) {
+  parts = SplitToSequence <axis = 0> (x, sizes)
+  part = SequenceAt (parts, at)
+  y = If (c) <
+    then_branch = yes () => (seq(float[a, 3]) p) { p = SequenceInsert (parts, part) },
+    else_branch = no () => (seq(float[b, 3]) q) { q = Identity (parts) }
+  >
+}""", *[{"x": random(n, n, 3), "sizes": s64([k, n - k]), "at": s64(at), "c": flag(c)} for n, k, at, c in ((5, 2, 0, True), (5, 2, -1, False), (40, 40, 1, True))])
+
 graph("two_sequences_as_states_change_places", """
 f (float[2] x, float[3] z, int64 times) => (seq(float[a]) y, seq(float[b]) w) {
   p = SequenceConstruct (x)
