@@ -49,30 +49,6 @@ CN_INLINE size_t cn_blocked_pixels(size_t pixels, size_t n, size_t sums) {
   return cn_round_up(pixels, narrow) < cn_round_up(pixels, wide) ? narrow : wide;
 }
 
-/* Pixels of one task of n of a call's output blocks, `wide` at a time: the input that they read stays in the second cache, and where an image has but
- * one or two it is parted further, into tasks of 2^17 products or more. By sizes alone. */
-CN_INLINE size_t cn_blocked_span(const cn_window *w, size_t blocks, size_t n, size_t wide, size_t lanes) {
-  const size_t all = cn_ceil_div(cn_volume(w->out), wide), groups = cn_max(w->images * (blocks / n), 1);
-  const size_t most = cn_max(4, cn_min(CN_BLOCKED_SPAN, 65536 / cn_max(w->c, 1)) / wide);
-  const size_t least = cn_ceil_div((size_t)1 << 17, cn_max(wide * n * lanes * w->c * cn_volume(w->kernel), 1));
-  return cn_min(cn_min(cn_max(cn_ceil_div(all, cn_ceil_div(16, groups)), least), most), all) * wide;
-}
-
-/* Output rows whose input is copied at a time: a task's at least, and so many that what two copies share, which moves, is no more than half. */
-CN_INLINE size_t cn_blocked_copy_rows(const cn_window *w, size_t span) {
-  const size_t reach = (w->kernel[1] - 1) * w->dilation[1] + 1, twice = reach - cn_min(reach, w->stride[1]);
-  return cn_min(w->out[1], cn_max(span / w->out[2] + 2, cn_ceil_div(2 * twice, w->stride[1])));
-}
-
-/* Padded input rows that n output rows read. */
-CN_INLINE size_t cn_blocked_reach(const cn_window *w, size_t n) { return (n - 1) * w->stride[1] + (w->kernel[1] - 1) * w->dilation[1] + 1; }
-
-/* Floats of a plain input's copy for tasks of `span` pixels. */
-CN_INLINE size_t cn_blocked_copy(const cn_window *w, int plain, size_t span, size_t lanes) {
-  const cn_blocked_walk k = cn_blocked_walk_of(w, plain, lanes);
-  return plain && cn_volume(w->out) ? cn_blocked_reach(w, cn_blocked_copy_rows(w, span)) * k.w.in[2] * w->c : 0;
-}
-
 /* Where a call computes one output block, a pixel that is read once serves all outputs of a row that see it by three taps: so many
  * outputs side by side, or fewer where that leaves fewer idle (20, 30); the most taps of a row, and products of an output. */
 #define CN_BLOCKED_SLIDE(sums) ((sums) * 2 / 3)
@@ -98,12 +74,37 @@ CN_INLINE size_t cn_blocked_slides(const cn_window *w, int plain, size_t lanes, 
   return w->out[2] >= n && (!plain || w->c == 1 || w->c == 3) ? n : 0;
 }
 
+/* Pixels of one task of n of a call's output blocks, in whole tiles, or whole rows where outputs slide: the input that they read stays in the second
+ * cache, and where an image has but one or two tasks it is parted further, into those of 2^17 products or more. By sizes alone. */
+CN_INLINE size_t cn_blocked_span(const cn_window *w, int plain, size_t blocks, size_t n, size_t lanes, size_t sums) {
+  const size_t tile = cn_blocked_pixels(cn_volume(w->out), n, sums), unit = n == 1 && cn_blocked_slides(w, plain, lanes, sums) ? w->out[2] : tile;
+  const size_t all = cn_ceil_div(cn_volume(w->out), unit), groups = cn_max(w->images * (blocks / n), 1);
+  const size_t most = cn_max(cn_ceil_div(4 * tile, unit), cn_min(CN_BLOCKED_SPAN, 65536 / cn_max(w->c, 1)) / unit);
+  const size_t least = cn_ceil_div((size_t)1 << 17, cn_max(unit * n * lanes * w->c * cn_volume(w->kernel), 1));
+  return cn_min(cn_min(cn_max(cn_ceil_div(all, cn_ceil_div(16, groups)), least), most), all) * unit;
+}
+
+/* Output rows whose input is copied at a time: a task's at least, and so many that what two copies share, which moves, is no more than half. */
+CN_INLINE size_t cn_blocked_copy_rows(const cn_window *w, size_t span) {
+  const size_t reach = (w->kernel[1] - 1) * w->dilation[1] + 1, twice = reach - cn_min(reach, w->stride[1]);
+  return cn_min(w->out[1], cn_max(span / w->out[2] + 2, cn_ceil_div(2 * twice, w->stride[1])));
+}
+
+/* Padded input rows that n output rows read. */
+CN_INLINE size_t cn_blocked_reach(const cn_window *w, size_t n) { return (n - 1) * w->stride[1] + (w->kernel[1] - 1) * w->dilation[1] + 1; }
+
+/* Floats of a plain input's copy for tasks of `span` pixels. */
+CN_INLINE size_t cn_blocked_copy(const cn_window *w, int plain, size_t span, size_t lanes) {
+  const cn_blocked_walk k = cn_blocked_walk_of(w, plain, lanes);
+  return plain && cn_volume(w->out) ? cn_blocked_reach(w, cn_blocked_copy_rows(w, span)) * k.w.in[2] * w->c : 0;
+}
+
 /* Floats of scratch of a call for `blocks` output blocks by the driver of n: zeros, the copy, places (of 32 bits, written in turns of 16) for each
- * tap of each pixel of a task. */
+ * tap of each pixel of a task, behind those the pixels' own, by rows and by columns. */
 CN_INLINE size_t cn_blocked_conv_f32_scratch(const cn_window *w, int plain, size_t blocks, size_t n, size_t lanes, size_t sums) {
   const cn_blocked_walk k = cn_blocked_walk_of(w, plain, lanes);
-  const size_t span = cn_blocked_span(w, blocks, n, cn_blocked_pixels(cn_volume(w->out), n, sums), lanes);
-  const size_t places = n == 1 && cn_blocked_slides(w, plain, lanes, sums) ? 0 : k.taps * span + 16;
+  const size_t span = cn_blocked_span(w, plain, blocks, n, lanes, sums);
+  const size_t places = n == 1 && cn_blocked_slides(w, plain, lanes, sums) ? 0 : (k.taps + 2) * span + 48;
   return cn_max(lanes, k.run) + cn_blocked_copy(w, plain, span, lanes) + places;
 }
 

@@ -20,8 +20,8 @@ typedef struct cn_blocked_conv_f32_args {
 
 /* Some pixels of an image for n output blocks; neighbours share what they know of the pixels. */
 CN_INLINE size_t cn_blocked_tasks(const cn_blocked_conv_f32_args *a, size_t n) {
-  const size_t pixels = cn_volume(a->window.out), wide = cn_blocked_pixels(pixels, n, CN_BLOCKED_F32_SUMS);
-  return a->window.images * cn_ceil_div(pixels, cn_blocked_span(&a->window, a->blocks, n, wide, CN_VF32_LANES)) * (a->blocks / n);
+  const size_t span = cn_blocked_span(&a->window, a->plain, a->blocks, n, CN_VF32_LANES, CN_BLOCKED_F32_SUMS);
+  return a->window.images * cn_ceil_div(cn_volume(a->window.out), span) * (a->blocks / n);
 }
 
 /* n pixels of c channels, `area` apart, side by side; c: a literal where it is 1 or 3. */
@@ -59,32 +59,6 @@ CN_DRIVER void cn_blocked_interleave_f32(const cn_window *w, const cn_window *pa
     if (w->c == 1) cn_blocked_interleave_row_f32(s, area, hi - lo, 1, dst + lo);
     else if (w->c == 3) cn_blocked_interleave_row_f32(s, area, hi - lo, 3, dst + lo * 3);
     else cn_blocked_interleave_row_f32(s, area, hi - lo, w->c, dst + lo * w->c);
-  }
-}
-
-/* n places from `from` on, step apart, in whole turns: up to 15 more are written. */
-CN_INLINE void cn_blocked_places_run(int32_t *dst, size_t n, int32_t from, int32_t step) {
-  for (size_t i = 0; i < n; i += 16) {
-    for (int32_t l = 0; l < 16; l++) dst[i + (size_t)l] = from + ((int32_t)i + l) * step;
-  }
-}
-
-/* Where the window of each output pixel p0 .. p1 reads at one tap: floats from the block's start, -1 outside. */
-CN_INLINE void cn_blocked_places(const cn_blocked_walk *k, size_t p0, size_t p1, size_t ky, size_t kx, int32_t *dst) {
-  const cn_window *w = &k->w;
-  const size_t lo = cn_window_first(w, 2, kx, 0), hi = cn_window_first(w, 2, kx, w->in[2]);
-  const int32_t step = (int32_t)(w->stride[2] * k->pitch);
-  for (size_t p = p0; p < p1;) {
-    const size_t x = p % w->out[2], n = cn_min(w->out[2] - x, p1 - p);
-    const ptrdiff_t y = cn_window_place(w, 1, p / w->out[2], ky);
-    const size_t left = cn_min(n, lo > x ? lo - x : 0), right = y < 0 ? left : cn_max(left, cn_min(n, hi > x ? hi - x : 0));
-    const ptrdiff_t column = (ptrdiff_t)((x + left) * w->stride[2] + kx * w->dilation[2]) - w->pad[2];
-    cn_blocked_places_run(dst, y < 0 ? n : left, -1, 0);
-    if (right > left)
-      cn_blocked_places_run(dst + left, right - left, (int32_t)((y * (ptrdiff_t)w->in[2] + column) * (ptrdiff_t)k->pitch), step);
-    if (y >= 0) cn_blocked_places_run(dst + right, n - right, -1, 0);
-    dst += n;
-    p += n;
   }
 }
 
@@ -194,15 +168,41 @@ CN_KERNEL void cn_blocked_group_f32(const cn_blocked_job *j, size_t first, const
   }
 }
 
-/* The places of all taps of a job's pixels that are looked up: not those of whole tiles that lie side by side. */
+/* n numbers from `from` on, step apart, in whole turns: up to 15 more are written. */
+CN_INLINE void cn_blocked_places_run(int32_t *dst, size_t n, int32_t from, int32_t step) {
+  for (size_t i = 0; i < n; i += 16) {
+    for (int32_t l = 0; l < 16; l++) dst[i + (size_t)l] = from + ((int32_t)i + l) * step;
+  }
+}
+
+/* Where the windows of n pixels, whose first taps are at ys, xs, read at one tap, dy and dx on: floats from the block's start, -1 outside. In whole turns. */
+CN_INLINE void cn_blocked_places(const cn_blocked_walk *k, const int32_t *ys, const int32_t *xs, size_t n, uint32_t dy, uint32_t dx, int32_t *dst) {
+  const uint32_t height = (uint32_t)k->w.in[1], width = (uint32_t)k->w.in[2], pitch = (uint32_t)k->pitch;
+  for (size_t i = 0; i < n; i += 16) {
+    for (size_t l = i; l < i + 16; l++) {
+      const uint32_t y = (uint32_t)ys[l] + dy, x = (uint32_t)xs[l] + dx;
+      dst[l] = ((y < height) & (x < width)) ? (int32_t)((y * width + x) * pitch) : -1;
+    }
+  }
+}
+
+/* The places of all taps of a job's pixels that are looked up: not those of whole tiles that lie side by side. Pixels that fill up the last tile are
+ * outside at all taps. */
 CN_KERNEL void cn_blocked_job_places(const cn_blocked_job *j, int32_t *places, size_t np) {
   const cn_blocked_walk *k = j->walk;
-  const size_t n = j->p1 - j->p0, from = k->dense ? n / np * np : 0;
+  const cn_window *w = &k->w;
+  const size_t n = j->p1 - j->p0, from = k->dense ? n / np * np : 0, all = cn_round_up(n, np), width = w->out[2];
+  int32_t *ys = places + k->taps * j->span + 16, *xs = ys + j->span + 16;
   if (from == n) return;
-  for (size_t i = 0; i < k->taps; i++)
-    cn_blocked_places(k, j->p0 + from, j->p1, i / k->w.kernel[2], i % k->w.kernel[2], places + i * j->span + from);
-  for (size_t i = 0; i < k->taps; i++) { /* now: a run is written in whole turns */
-    for (size_t l = n; l % np; l++) places[i * j->span + l] = -1;
+  for (size_t i = from, y = (j->p0 + from) / width, x = (j->p0 + from) % width, run; i < n; i += run, y++, x = 0) {
+    run = cn_min(width - x, n - i);
+    cn_blocked_places_run(ys + i, run, (int32_t)(y * w->stride[1]) - (int32_t)w->pad[1], 0);
+    cn_blocked_places_run(xs + i, run, (int32_t)(x * w->stride[2]) - (int32_t)w->pad[2], (int32_t)w->stride[2]);
+  }
+  for (size_t i = n; i < all; i++) ys[i] = INT32_MIN / 2;
+  for (size_t t = 0; t < k->taps; t++) {
+    const size_t ky = t / w->kernel[2], kx = t % w->kernel[2];
+    cn_blocked_places(k, ys + from, xs + from, all - from, (uint32_t)(ky * w->dilation[1]), (uint32_t)(kx * w->dilation[2]), places + t * j->span + from);
   }
 }
 
@@ -262,8 +262,8 @@ CN_KERNEL cn_blocked_row cn_blocked_slide_pixels_f32(const float *row, ptrdiff_t
   return (cn_blocked_row){x < 0 ? zeros : row + x * lanes, row + (x + 1) * lanes, end > (ptrdiff_t)width ? zeros : row + (end - 1) * lanes};
 }
 
-/* The outputs of row y from x on, of which those from `lo` to `hi` are stored; pitch, stride, n: literals, pitch 0 for blocks, which have no stride. */
-CN_KERNEL void cn_blocked_slide_f32(const cn_blocked_job *j, size_t first, const float *weights, size_t y, size_t x, size_t lo, size_t hi,
+/* The outputs of row y from x on, of which the first `skip` were stored before; pitch, stride, n: literals, pitch 0 for blocks, which have no stride. */
+CN_KERNEL void cn_blocked_slide_f32(const cn_blocked_job *j, size_t first, const float *weights, cn_vf32 bias, size_t y, size_t x, size_t skip,
                                     size_t pitch, size_t stride, size_t n) {
   const cn_blocked_walk *k = j->walk;
   const cn_window *w = &j->args->window;
@@ -271,7 +271,6 @@ CN_KERNEL void cn_blocked_slide_f32(const cn_blocked_job *j, size_t first, const
   const size_t lanes = CN_VF32_LANES, at = (first * j->pixels + y * w->out[2] + x) * lanes, taps = w->kernel[2];
   CN_ALIGN(64) float room[(CN_BLOCKED_F32_SLIDE + CN_BLOCKED_SLIDE_TAPS) * CN_VF32_LANES];
   cn_vf32 sums[16];
-  const cn_vf32 bias = ep->flags & CN_EP_ROW_BIAS ? cn_vf32_load(ep->bias + first % (w->m / lanes) * lanes) : cn_vf32_zero();
   CN_UNROLL(16)
   for (size_t i = 0; i < n; i++) sums[i] = bias;
   for (size_t b = 0; b < k->blocks; b++) {
@@ -290,27 +289,36 @@ CN_KERNEL void cn_blocked_slide_f32(const cn_blocked_job *j, size_t first, const
       }
     }
   }
-  CN_UNROLL(16)
-  for (size_t i = 0; i < n; i++) {
-    if (i < lo || i >= hi) continue;
-    cn_vf32 v = sums[i];
-    if (ep->flags & CN_EP_RESIDUAL) v = cn_vf32_add(v, cn_vf32_load(ep->residual + at + i * lanes));
-    if (ep->flags & CN_EP_CLAMP) v = cn_vf32_min(cn_vf32_set1(ep->hi), cn_vf32_max(cn_vf32_set1(ep->lo), v));
-    cn_vf32_store(j->args->out + at + i * lanes, v);
+  if (ep->flags & CN_EP_RESIDUAL) {
+    const float *residual = ep->residual + at;
+    CN_UNROLL(16)
+    for (size_t i = 0; i < n; i++) sums[i] = cn_vf32_add(sums[i], cn_vf32_load(residual + i * CN_VF32_LANES));
   }
+  if (ep->flags & CN_EP_CLAMP) {
+    const cn_vf32 lo = cn_vf32_set1(ep->lo), hi = cn_vf32_set1(ep->hi);
+    CN_UNROLL(16)
+    for (size_t i = 0; i < n; i++) sums[i] = cn_vf32_min(hi, cn_vf32_max(lo, sums[i]));
+  }
+  float *out = j->args->out + at;
+  CN_UNROLL(16)
+  for (size_t i = 0; i < n; i++)
+    if (i >= skip) cn_vf32_store(out + i * CN_VF32_LANES, sums[i]);
 }
 
-/* A job's pixels, row by row; the last outputs of a row by a tile that begins before them. n: a literal. */
+/* A job's rows; the last outputs of a row by a tile that begins before them. n: a literal. */
 CN_KERNEL void cn_blocked_slide_group_f32(const cn_blocked_job *j, size_t first, const float *weights, size_t n) {
   const cn_window *w = &j->args->window;
-  const size_t width = w->out[2];
-  for (size_t p = j->p0; p < j->p1;) {
-    const size_t y = p / width, from = p % width, x = cn_min(from, width - n), stop = cn_min(cn_min(x + n, width), from + (j->p1 - p));
-    if (!j->args->plain) cn_blocked_slide_f32(j, first, weights, y, x, from - x, stop - x, 0, 1, n);
-    else if (w->c == 1) cn_blocked_slide_f32(j, first, weights, y, x, from - x, stop - x, 1, 1, n);
-    else if (n == CN_BLOCKED_F32_SLIDE && w->stride[2] == 2) cn_blocked_slide_f32(j, first, weights, y, x, from - x, stop - x, 3, 2, n);
-    else cn_blocked_slide_f32(j, first, weights, y, x, from - x, stop - x, 3, 1, n);
-    p += stop - from;
+  const cn_epilogue_f32 *ep = &j->args->ep;
+  const size_t width = w->out[2], lanes = CN_VF32_LANES;
+  const cn_vf32 bias = ep->flags & CN_EP_ROW_BIAS ? cn_vf32_load(ep->bias + first % (w->m / lanes) * lanes) : cn_vf32_zero();
+  for (size_t y = j->p0 / width, end = j->p1 / width; y < end; y++) {
+    for (size_t from = 0; from < width; from += n) {
+      const size_t x = cn_min(from, width - n);
+      if (!j->args->plain) cn_blocked_slide_f32(j, first, weights, bias, y, x, from - x, 0, 1, n);
+      else if (w->c == 1) cn_blocked_slide_f32(j, first, weights, bias, y, x, from - x, 1, 1, n);
+      else if (n == CN_BLOCKED_F32_SLIDE && w->stride[2] == 2) cn_blocked_slide_f32(j, first, weights, bias, y, x, from - x, 3, 2, n);
+      else cn_blocked_slide_f32(j, first, weights, bias, y, x, from - x, 3, 1, n);
+    }
   }
 }
 
@@ -333,15 +341,15 @@ CN_KERNEL void cn_blocked_copy_band(const cn_window *w, const cn_blocked_walk *k
   else c->y1 = y0 + keep;
 }
 
-/* Tasks t0 .. t1; nb, np: literals. */
-CN_KERNEL void cn_blocked_body_f32(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1, size_t nb, size_t np) {
+/* Tasks t0 .. t1; nb, np, slides: literals, slides 0 or the outputs that slide. */
+CN_KERNEL void cn_blocked_body_f32(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1, size_t nb, size_t np, size_t slides) {
   const cn_blocked_walk k = cn_blocked_walk_of(&a->window, a->plain, CN_VF32_LANES);
-  const size_t pixels = cn_volume(a->window.out), span = cn_blocked_span(&a->window, a->blocks, nb, np, CN_VF32_LANES), across = cn_ceil_div(pixels, span);
+  const size_t span = cn_blocked_span(&a->window, a->plain, a->blocks, nb, CN_VF32_LANES, CN_BLOCKED_F32_SUMS);
+  const size_t pixels = cn_volume(a->window.out), across = cn_ceil_div(pixels, span);
   const size_t all = a->window.m / CN_VF32_LANES, groups = a->blocks / nb, zeros = cn_max(CN_VF32_LANES, k.run);
   const size_t image_in = (a->plain ? a->window.c : k.blocks * CN_VF32_LANES) * cn_volume(a->window.in);
   float *copy = scratch + zeros;
   int32_t *places = (int32_t *)(void *)(copy + cn_blocked_copy(&a->window, a->plain, span, CN_VF32_LANES));
-  const size_t slides = nb == 1 ? cn_blocked_slides(&a->window, a->plain, CN_VF32_LANES, CN_BLOCKED_F32_SUMS) : 0;
   cn_blocked_copied copied = {0, 0, 0, 0};
   memset(scratch, 0, zeros * sizeof *scratch);
   for (size_t t = t0; t < t1; t++) {
@@ -356,8 +364,7 @@ CN_KERNEL void cn_blocked_body_f32(const cn_blocked_conv_f32_args *a, float *scr
     if (a->plain) own.w.in[1] = copied.y1 - copied.y0, own.w.pad[1] = (ptrdiff_t)copied.y0;
     const cn_blocked_job j = {a, &own, a->plain ? copy : in, scratch, places, span, cn_volume(k.w.in) * k.pitch, p0, p1, pixels};
     if (!slides && (t == t0 || b == 0)) cn_blocked_job_places(&j, places, np);
-    if (slides == CN_BLOCKED_F32_SLIDE) cn_blocked_slide_group_f32(&j, first, a->weights + b * k.depth * CN_VF32_LANES, CN_BLOCKED_F32_SLIDE);
-    else if (slides) cn_blocked_slide_group_f32(&j, first, a->weights + b * k.depth * CN_VF32_LANES, CN_BLOCKED_SLIDE_FEW(CN_BLOCKED_F32_SUMS));
+    if (slides) cn_blocked_slide_group_f32(&j, first, a->weights + b * k.depth * CN_VF32_LANES, slides);
     else cn_blocked_group_f32(&j, first, a->weights + b * k.depth * CN_VF32_LANES, a->weights + a->blocks * k.depth * CN_VF32_LANES, nb, np);
     if (a->ep.tile)
       a->ep.tile(a->ep.ctx, a->out + (first * pixels + p0) * CN_VF32_LANES, pixels * CN_VF32_LANES, image, a->first + b, nb,
@@ -365,11 +372,14 @@ CN_KERNEL void cn_blocked_body_f32(const cn_blocked_conv_f32_args *a, float *scr
   }
 }
 
-/* Either width of the tile. */
+/* Either width of the tile, of outputs that slide. */
 CN_KERNEL void cn_blocked_run_f32(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1, size_t nb) {
-  const size_t wide = cn_blocked_wide(nb, CN_BLOCKED_F32_SUMS);
-  if (cn_blocked_pixels(cn_volume(a->window.out), nb, CN_BLOCKED_F32_SUMS) == wide) cn_blocked_body_f32(a, scratch, t0, t1, nb, wide);
-  else cn_blocked_body_f32(a, scratch, t0, t1, nb, cn_max(wide - 1, 1));
+  const size_t wide = cn_blocked_wide(nb, CN_BLOCKED_F32_SUMS), few = CN_BLOCKED_SLIDE_FEW(CN_BLOCKED_F32_SUMS);
+  const size_t slides = nb == 1 ? cn_blocked_slides(&a->window, a->plain, CN_VF32_LANES, CN_BLOCKED_F32_SUMS) : 0;
+  if (nb == 1 && slides == CN_BLOCKED_F32_SLIDE) cn_blocked_body_f32(a, scratch, t0, t1, nb, wide, CN_BLOCKED_F32_SLIDE);
+  else if (nb == 1 && slides == few) cn_blocked_body_f32(a, scratch, t0, t1, nb, wide, few);
+  else if (cn_blocked_pixels(cn_volume(a->window.out), nb, CN_BLOCKED_F32_SUMS) == wide) cn_blocked_body_f32(a, scratch, t0, t1, nb, wide, 0);
+  else cn_blocked_body_f32(a, scratch, t0, t1, nb, cn_max(wide - 1, 1), 0);
 }
 
 /* Tasks t0 .. t1 of cn_blocked_tasks(a, 4), four output blocks at a time, each call with its own scratch of
