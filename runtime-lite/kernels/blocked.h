@@ -74,14 +74,25 @@ CN_INLINE size_t cn_blocked_slides(const cn_window *w, int plain, size_t lanes, 
   return w->out[2] >= n && (!plain || w->c == 1 || w->c == 3) ? n : 0;
 }
 
-/* Pixels of one task of n of a call's output blocks, in whole tiles, or whole rows where outputs slide: the input that they read stays in the second
- * cache, and where an image has but one or two tasks it is parted further, into those of 2^17 products or more. By sizes alone. */
-CN_INLINE size_t cn_blocked_span(const cn_window *w, int plain, size_t blocks, size_t n, size_t lanes, size_t sums) {
-  const size_t tile = cn_blocked_pixels(cn_volume(w->out), n, sums), unit = n == 1 && cn_blocked_slides(w, plain, lanes, sums) ? w->out[2] : tile;
-  const size_t all = cn_ceil_div(cn_volume(w->out), unit), groups = cn_max(w->images * (blocks / n), 1);
+/* What a driver of n output blocks computes at a time: the pixels of a tile, or a row where outputs slide. */
+CN_INLINE size_t cn_blocked_unit(const cn_window *w, int plain, size_t n, size_t lanes, size_t sums) {
+  return n == 1 && cn_blocked_slides(w, plain, lanes, sums) ? w->out[2] : cn_blocked_pixels(cn_volume(w->out), n, sums);
+}
+
+/* Pixels for which it goes through the weights once, at most: the input that they read stays in the second cache. */
+CN_INLINE size_t cn_blocked_most(const cn_window *w, int plain, size_t n, size_t lanes, size_t sums) {
+  const size_t tile = cn_blocked_pixels(cn_volume(w->out), n, sums), unit = cn_blocked_unit(w, plain, n, lanes, sums);
   const size_t most = cn_max(cn_ceil_div(4 * tile, unit), cn_min(CN_BLOCKED_SPAN, 65536 / cn_max(w->c, 1)) / unit);
+  return cn_min(most, cn_ceil_div(cn_volume(w->out), unit)) * unit;
+}
+
+/* Pixels of one task of n of a call's output blocks: as many, or fewer where an image has but one or two such tasks, of 2^17 products or more. A call for
+ * several tasks takes them together. By sizes alone. */
+CN_INLINE size_t cn_blocked_span(const cn_window *w, int plain, size_t blocks, size_t n, size_t lanes, size_t sums) {
+  const size_t unit = cn_blocked_unit(w, plain, n, lanes, sums), most = cn_blocked_most(w, plain, n, lanes, sums);
+  const size_t all = cn_ceil_div(cn_volume(w->out), unit), groups = cn_max(w->images * (blocks / n), 1);
   const size_t least = cn_ceil_div((size_t)1 << 17, cn_max(unit * n * lanes * w->c * cn_volume(w->kernel), 1));
-  return cn_min(cn_min(cn_max(cn_ceil_div(all, cn_ceil_div(16, groups)), least), most), all) * unit;
+  return cn_min(cn_max(cn_ceil_div(all, cn_ceil_div(16, groups)), least) * unit, most);
 }
 
 /* Output rows whose input is copied at a time: a task's at least, and so many that what two copies share, which moves, is no more than half. */
@@ -100,11 +111,11 @@ CN_INLINE size_t cn_blocked_copy(const cn_window *w, int plain, size_t span, siz
 }
 
 /* Floats of scratch of a call for `blocks` output blocks by the driver of n: zeros, the copy, places (of 32 bits, written in turns of 16) for each
- * tap of each pixel of a task, behind those the pixels' own, by rows and by columns. */
+ * tap of a tile, behind those the pixels' own, by rows and by columns. */
 CN_INLINE size_t cn_blocked_conv_f32_scratch(const cn_window *w, int plain, size_t blocks, size_t n, size_t lanes, size_t sums) {
   const cn_blocked_walk k = cn_blocked_walk_of(w, plain, lanes);
   const size_t span = cn_blocked_span(w, plain, blocks, n, lanes, sums);
-  const size_t places = n == 1 && cn_blocked_slides(w, plain, lanes, sums) ? 0 : (k.taps + 2) * span + 48;
+  const size_t places = n == 1 && cn_blocked_slides(w, plain, lanes, sums) ? 0 : k.taps * 16 + 2 * (cn_blocked_most(w, plain, n, lanes, sums) + 32);
   return cn_max(lanes, k.run) + cn_blocked_copy(w, plain, span, lanes) + places;
 }
 

@@ -67,10 +67,50 @@ typedef struct cn_blocked_job {
   const cn_blocked_conv_f32_args *args;
   const cn_blocked_walk *walk;
   const float *in, *zeros;
-  const int32_t *places; /* [taps][span] */
-  size_t span, area;     /* area: floats of an input block */
+  int32_t *places;       /* [taps][16]: of the tile at hand */
+  int32_t *ys, *xs;      /* of each pixel that is looked up: where the first tap is */
+  size_t area;           /* floats of an input block */
   size_t p0, p1, pixels; /* pixels: of the image */
 } cn_blocked_job;
+
+/* n numbers from `from` on, step apart, in whole turns: up to 15 more are written. */
+CN_INLINE void cn_blocked_line(int32_t *dst, size_t n, int32_t from, int32_t step) {
+  for (size_t i = 0; i < n; i += 16) {
+    for (int32_t l = 0; l < 16; l++) dst[i + (size_t)l] = from + ((int32_t)i + l) * step;
+  }
+}
+
+/* Rows and columns of the job's pixels that are looked up: not those of whole tiles of np that lie side by side. What fills up the last tile is
+ * outside at all taps. */
+CN_KERNEL void cn_blocked_job_pixels(const cn_blocked_job *j, size_t np) {
+  const cn_window *w = &j->walk->w;
+  const size_t n = j->p1 - j->p0, from = j->walk->dense ? n / np * np : 0, width = w->out[2];
+  if (from == n) return;
+  for (size_t i = from, y = (j->p0 + from) / width, x = (j->p0 + from) % width, run; i < n; i += run, y++, x = 0) {
+    run = cn_min(width - x, n - i);
+    cn_blocked_line(j->ys + i, run, (int32_t)(y * w->stride[1]) - (int32_t)w->pad[1], 0);
+    cn_blocked_line(j->xs + i, run, (int32_t)(x * w->stride[2]) - (int32_t)w->pad[2], (int32_t)w->stride[2]);
+  }
+  cn_blocked_line(j->ys + n, 16, INT32_MIN / 2, 0);
+  cn_blocked_line(j->xs + n, 16, 0, 0);
+}
+
+/* Where a tile from pixel p on reads at each tap: floats from the block's start, -1 outside. */
+CN_KERNEL void cn_blocked_places(const cn_blocked_job *j, size_t p) {
+  const cn_window *w = &j->walk->w;
+  const uint32_t height = (uint32_t)w->in[1], width = (uint32_t)w->in[2], pitch = (uint32_t)j->walk->pitch;
+  const int32_t *ys = j->ys + (p - j->p0), *xs = j->xs + (p - j->p0);
+  int32_t *dst = j->places;
+  for (size_t ky = 0; ky < w->kernel[1]; ky++) {
+    for (size_t kx = 0; kx < w->kernel[2]; kx++, dst += 16) {
+      const uint32_t dy = (uint32_t)(ky * w->dilation[1]), dx = (uint32_t)(kx * w->dilation[2]);
+      for (int l = 0; l < 16; l++) {
+        const uint32_t y = (uint32_t)ys[l] + dy, x = (uint32_t)xs[l] + dx;
+        dst[l] = ((y < height) & (x < width)) ? (int32_t)((y * width + x) * pitch) : -1;
+      }
+    }
+  }
+}
 
 /* sums[np][nb] += the products of `run` channels of np pixels at x and of weights [run][nb]; each channel asks for `step` floats ahead, a line of 16,
  * or, if twice, one or two (without a branch). twice, nb and np are literals. */
@@ -98,8 +138,8 @@ CN_KERNEL void cn_blocked_depth_f32(const cn_blocked_job *j, size_t i0, size_t i
   for (size_t i = i0; i < i1; i++) {
     const float *in = j->in + i * j->area;
     const size_t run = i + 1 == k->blocks ? k->last : k->run;
-    const int32_t *at = j->places + (p - j->p0);
-    for (size_t t = 0; t < (dense ? 1 : k->taps); t++, at += j->span) {
+    const int32_t *at = j->places;
+    for (size_t t = 0; t < (dense ? 1 : k->taps); t++, at += 16) {
       const float *x[12];
       int32_t any = -1;
       CN_UNROLL(12)
@@ -135,6 +175,7 @@ CN_KERNEL void cn_blocked_tile_f32(const cn_blocked_job *j, size_t first, size_t
     for (size_t i = 0; i < nb * np; i++)
       if (i / nb < n) sums[i] = cn_vf32_add(sums[i], cn_vf32_load(ep->residual + at + i % nb * row + i / nb * lanes));
   }
+  if (!dense) cn_blocked_places(j, p);
   cn_blocked_depth_f32(j, i0, i1, p, weights, ahead, dense, nb, np, sums);
   if (i0 != 0) { /* sums of parts, added: a fraction of the rounding that one long sum has */
     CN_UNROLL(24)
@@ -151,11 +192,11 @@ CN_KERNEL void cn_blocked_tile_f32(const cn_blocked_job *j, size_t first, size_t
     if (i / nb < n) cn_vf32_store(out + i % nb * row + i / nb * lanes, sums[i]);
 }
 
-/* All pixels of a job for nb output blocks: a part of the depth at a time whose weights stay in the first cache. Tiles ask
- * for the part behind it. */
+/* All pixels of a job for nb output blocks: a part of the depth at a time whose weights stay in the first cache, with those of the part behind it, for
+ * which tiles ask. */
 CN_KERNEL void cn_blocked_group_f32(const cn_blocked_job *j, size_t first, const float *weights, const float *end, size_t nb, size_t np) {
   const cn_blocked_walk *k = j->walk;
-  const size_t one = k->taps * k->run * nb * CN_VF32_LANES, each = cn_max(1, 8192 / one);
+  const size_t one = k->taps * k->run * nb * CN_VF32_LANES, each = cn_max(1, 4096 / one);
   for (size_t i0 = 0; i0 < k->blocks; i0 += each) {
     const size_t i1 = cn_min(k->blocks, i0 + each);
     const float *w = weights + i0 * one, *ahead = w + (i1 - i0) * one;
@@ -165,44 +206,6 @@ CN_KERNEL void cn_blocked_group_f32(const cn_blocked_job *j, size_t first, const
       if (k->dense && n == np) cn_blocked_tile_f32(j, first, i0, i1, p, np, w, next, 1, nb, np);
       else cn_blocked_tile_f32(j, first, i0, i1, p, n, w, next, 0, nb, np);
     }
-  }
-}
-
-/* n numbers from `from` on, step apart, in whole turns: up to 15 more are written. */
-CN_INLINE void cn_blocked_places_run(int32_t *dst, size_t n, int32_t from, int32_t step) {
-  for (size_t i = 0; i < n; i += 16) {
-    for (int32_t l = 0; l < 16; l++) dst[i + (size_t)l] = from + ((int32_t)i + l) * step;
-  }
-}
-
-/* Where the windows of n pixels, whose first taps are at ys, xs, read at one tap, dy and dx on: floats from the block's start, -1 outside. In whole turns. */
-CN_INLINE void cn_blocked_places(const cn_blocked_walk *k, const int32_t *ys, const int32_t *xs, size_t n, uint32_t dy, uint32_t dx, int32_t *dst) {
-  const uint32_t height = (uint32_t)k->w.in[1], width = (uint32_t)k->w.in[2], pitch = (uint32_t)k->pitch;
-  for (size_t i = 0; i < n; i += 16) {
-    for (size_t l = i; l < i + 16; l++) {
-      const uint32_t y = (uint32_t)ys[l] + dy, x = (uint32_t)xs[l] + dx;
-      dst[l] = ((y < height) & (x < width)) ? (int32_t)((y * width + x) * pitch) : -1;
-    }
-  }
-}
-
-/* The places of all taps of a job's pixels that are looked up: not those of whole tiles that lie side by side. Pixels that fill up the last tile are
- * outside at all taps. */
-CN_KERNEL void cn_blocked_job_places(const cn_blocked_job *j, int32_t *places, size_t np) {
-  const cn_blocked_walk *k = j->walk;
-  const cn_window *w = &k->w;
-  const size_t n = j->p1 - j->p0, from = k->dense ? n / np * np : 0, all = cn_round_up(n, np), width = w->out[2];
-  int32_t *ys = places + k->taps * j->span + 16, *xs = ys + j->span + 16;
-  if (from == n) return;
-  for (size_t i = from, y = (j->p0 + from) / width, x = (j->p0 + from) % width, run; i < n; i += run, y++, x = 0) {
-    run = cn_min(width - x, n - i);
-    cn_blocked_places_run(ys + i, run, (int32_t)(y * w->stride[1]) - (int32_t)w->pad[1], 0);
-    cn_blocked_places_run(xs + i, run, (int32_t)(x * w->stride[2]) - (int32_t)w->pad[2], (int32_t)w->stride[2]);
-  }
-  for (size_t i = n; i < all; i++) ys[i] = INT32_MIN / 2;
-  for (size_t t = 0; t < k->taps; t++) {
-    const size_t ky = t / w->kernel[2], kx = t % w->kernel[2];
-    cn_blocked_places(k, ys + from, xs + from, all - from, (uint32_t)(ky * w->dilation[1]), (uint32_t)(kx * w->dilation[2]), places + t * j->span + from);
   }
 }
 
@@ -347,14 +350,17 @@ CN_KERNEL void cn_blocked_body_f32(const cn_blocked_conv_f32_args *a, float *scr
   const size_t span = cn_blocked_span(&a->window, a->plain, a->blocks, nb, CN_VF32_LANES, CN_BLOCKED_F32_SUMS);
   const size_t pixels = cn_volume(a->window.out), across = cn_ceil_div(pixels, span);
   const size_t all = a->window.m / CN_VF32_LANES, groups = a->blocks / nb, zeros = cn_max(CN_VF32_LANES, k.run);
+  const size_t together = slides || a->plain ? 1 : cn_blocked_most(&a->window, 0, nb, CN_VF32_LANES, CN_BLOCKED_F32_SUMS) / span;
   const size_t image_in = (a->plain ? a->window.c : k.blocks * CN_VF32_LANES) * cn_volume(a->window.in);
   float *copy = scratch + zeros;
-  int32_t *places = (int32_t *)(void *)(copy + cn_blocked_copy(&a->window, a->plain, span, CN_VF32_LANES));
+  int32_t *places = (int32_t *)(void *)(copy + cn_blocked_copy(&a->window, a->plain, span, CN_VF32_LANES)), *ys = places + k.taps * 16;
+  int32_t *xs = ys + cn_blocked_most(&a->window, a->plain, nb, CN_VF32_LANES, CN_BLOCKED_F32_SUMS) + 32;
   cn_blocked_copied copied = {0, 0, 0, 0};
   memset(scratch, 0, zeros * sizeof *scratch);
-  for (size_t t = t0; t < t1; t++) {
-    const size_t b = t % groups * nb, image = t / groups / across, p0 = t / groups % across * span, p1 = cn_min(pixels, p0 + span);
-    const size_t first = image * all + a->first + b;
+  for (size_t t = t0; t < t1;) {
+    const size_t b0 = t % groups, at = t / groups % across, image = t / groups / across, left = b0 ? 1 : (t1 - t) / groups;
+    const size_t many = cn_max(1, cn_min(cn_min(left, together), across - at)), b1 = cn_min(groups, b0 + (t1 - t));
+    const size_t p0 = at * span, p1 = cn_min(pixels, p0 + many * span);
     const float *in = a->in + image * image_in;
     if (a->plain && (t == t0 || copied.image != image || p1 > copied.p1)) {
       const size_t last = cn_min(t1, (image + 1) * across * groups) - 1, end = cn_min(pixels, (last / groups % across + 1) * span);
@@ -362,13 +368,17 @@ CN_KERNEL void cn_blocked_body_f32(const cn_blocked_conv_f32_args *a, float *scr
     }
     cn_blocked_walk own = k;
     if (a->plain) own.w.in[1] = copied.y1 - copied.y0, own.w.pad[1] = (ptrdiff_t)copied.y0;
-    const cn_blocked_job j = {a, &own, a->plain ? copy : in, scratch, places, span, cn_volume(k.w.in) * k.pitch, p0, p1, pixels};
-    if (!slides && (t == t0 || b == 0)) cn_blocked_job_places(&j, places, np);
-    if (slides) cn_blocked_slide_group_f32(&j, first, a->weights + b * k.depth * CN_VF32_LANES, slides);
-    else cn_blocked_group_f32(&j, first, a->weights + b * k.depth * CN_VF32_LANES, a->weights + a->blocks * k.depth * CN_VF32_LANES, nb, np);
-    if (a->ep.tile)
-      a->ep.tile(a->ep.ctx, a->out + (first * pixels + p0) * CN_VF32_LANES, pixels * CN_VF32_LANES, image, a->first + b, nb,
-                 p0 * CN_VF32_LANES, (j.p1 - p0) * CN_VF32_LANES);
+    const cn_blocked_job j = {a, &own, a->plain ? copy : in, scratch, places, ys, xs, cn_volume(k.w.in) * k.pitch, p0, p1, pixels};
+    if (!slides) cn_blocked_job_pixels(&j, np);
+    for (size_t g = b0; g < b1; g++) {
+      const size_t b = g * nb, first = image * all + a->first + b;
+      if (slides) cn_blocked_slide_group_f32(&j, first, a->weights + b * k.depth * CN_VF32_LANES, slides);
+      else cn_blocked_group_f32(&j, first, a->weights + b * k.depth * CN_VF32_LANES, a->weights + a->blocks * k.depth * CN_VF32_LANES, nb, np);
+      if (a->ep.tile)
+        a->ep.tile(a->ep.ctx, a->out + (first * pixels + p0) * CN_VF32_LANES, pixels * CN_VF32_LANES, image, a->first + b, nb,
+                   p0 * CN_VF32_LANES, (p1 - p0) * CN_VF32_LANES);
+    }
+    t += (many - 1) * groups + (b1 - b0);
   }
 }
 
