@@ -322,12 +322,12 @@ static const char *print_conv_pack(KernelPrinter *k, const ConvStep *v, const Di
 static void print_blocked_calls(KernelPrinter *k, const ConvStep *v, int64_t blocks) {
   Arena *arena = k->c->arena;
   const long long lanes = v->attr.block, wide = blocks - v->rest;
-  kernel_tasks(k, 2, arena_printf(arena, "cn_blocked_conv_f32_%u(&a, scratch", v->wide).ptr, arena_printf(arena, "cn_blocked_tasks(&a, %u)", v->wide).ptr);
+  kernel_tasks(k, 2, arena_printf(arena, "%s(&a, scratch", v->driver).ptr, arena_printf(arena, "cn_blocked_tasks(&a, %u)", v->wide).ptr);
   if (!v->rest) return;
   sb_puts(&k->body, "  cn_blocked_conv_f32_args b = a;\n");
   sb_printf(&k->body, "  b.weights += %lld * cn_blocked_walk_of(&b.window, b.plain, %lld).depth;\n", wide * lanes, lanes);
   sb_printf(&k->body, "  b.first = %lld;\n  b.blocks = %u;\n", wide, v->rest);
-  kernel_tasks(k, 2, arena_printf(arena, "cn_blocked_conv_f32_%u(&b, scratch", v->rest).ptr, arena_printf(arena, "cn_blocked_tasks(&b, %u)", v->rest).ptr);
+  kernel_tasks(k, 2, arena_printf(arena, "%s(&b, scratch", v->rest_driver).ptr, arena_printf(arena, "cn_blocked_tasks(&b, %u)", v->rest).ptr);
 }
 
 static void print_winograd_call(KernelPrinter *k, size_t side) {

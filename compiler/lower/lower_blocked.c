@@ -4,7 +4,7 @@
 #include "lower/window.h"
 #include "lower/winograd.h"
 
-#include "kernels/blocked.h"
+#include "kernels/blocked_driver.h"
 #include "kernels/pack.h"
 #include "kernels/winograd.h"
 
@@ -105,6 +105,14 @@ static const Dim *dense_scratch(DimCtx *c, const Target *t, const cn_window *w, 
   return s->rest ? dim_max(c, most, window_blocked_scratch(c, t, &all, shape->plain, s->rest, s->rest)) : most;
 }
 
+static void choose_drivers(const Target *t, const cn_window *w, const Shape *shape, ConvStep *s) {
+  const TargetTile *tile = target_tile(t, "blocked_f32");
+  const size_t lanes = t->vector_bits / 32, sums = tile->mr * tile->nr / lanes;
+  if (slides_best(t, w, shape->plain)) s->wide = 1, s->rest = 0;
+  s->driver = cn_blocked_driver(w, shape->plain, s->wide, lanes, sums);
+  if (s->rest) s->rest_driver = cn_blocked_driver(w, shape->plain, s->rest, lanes, sums);
+}
+
 /* Weights as the kernel of the step wants them; scratch in bytes. */
 static uint32_t lower_dense_weights(Lower *l, const Node *n, const Shape *shape, const WindowDims *win, const Dim *images, ConvStep *s,
                                     const Dim **ret_scratch) {
@@ -124,7 +132,7 @@ static uint32_t lower_dense_weights(Lower *l, const Node *n, const Shape *shape,
                              winograd_pack(l->a, v, weights, shape->m, shape->c, shape->block), w->name);
     }
   }
-  if (slides_best(l->opt->target, &known, shape->plain)) s->wide = 1, s->rest = 0;
+  choose_drivers(l->opt->target, &known, shape, s);
   *ret_scratch = dense_scratch(c, l->opt->target, &known, shape, s, images);
   return pack_dense(l, s, shape, w);
 }

@@ -150,6 +150,7 @@ typedef struct ConvStep {
   const Dim *pack_bytes;    /* of scratch, ahead of the kernel's own */
   int32_t in_zero;          /* integer (attr.acc s32): x's zero point where in[3] is absent */
   uint32_t wide, rest;      /* attr.block: output blocks that the driver takes at a time; of the last call, 0: none */
+  const char *driver, *rest_driver; /* attr.block, without Winograd: their names */
   Winograd winograd;        /* attr.block */
   Epilogue epilogue;
 } ConvStep;

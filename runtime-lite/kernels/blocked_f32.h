@@ -211,6 +211,7 @@ CN_KERNEL void cn_blocked_group_f32(const cn_blocked_job *j, size_t first, const
 
 /* ---- one output block, whose outputs slide along a row (cn_blocked_slides) ---- */
 #define CN_BLOCKED_F32_SLIDE CN_BLOCKED_SLIDE(CN_BLOCKED_F32_SUMS)
+#define CN_BLOCKED_F32_SLIDE_FEW CN_BLOCKED_SLIDE_FEW(CN_BLOCKED_F32_SUMS)
 
 /* The pixels of a row that n outputs see, pitch apart from `second` on; the first and the last may lie elsewhere: among zeros. */
 typedef struct cn_blocked_row {
@@ -266,8 +267,8 @@ CN_KERNEL cn_blocked_row cn_blocked_slide_pixels_f32(const float *row, ptrdiff_t
 }
 
 /* The outputs of row y from x on, of which the first `skip` were stored before; pitch, stride, n: literals, pitch 0 for blocks, which have no stride. */
-CN_KERNEL void cn_blocked_slide_f32(const cn_blocked_job *j, size_t first, const float *weights, cn_vf32 bias, size_t y, size_t x, size_t skip,
-                                    size_t pitch, size_t stride, size_t n) {
+CN_KERNEL void cn_blocked_slide_tile_f32(const cn_blocked_job *j, size_t first, const float *weights, cn_vf32 bias, size_t y, size_t x, size_t skip,
+                                         size_t pitch, size_t stride, size_t n) {
   const cn_blocked_walk *k = j->walk;
   const cn_window *w = &j->args->window;
   const cn_epilogue_f32 *ep = &j->args->ep;
@@ -308,8 +309,8 @@ CN_KERNEL void cn_blocked_slide_f32(const cn_blocked_job *j, size_t first, const
     if (i >= skip) cn_vf32_store(out + i * CN_VF32_LANES, sums[i]);
 }
 
-/* A job's rows; the last outputs of a row by a tile that begins before them. n: a literal. */
-CN_KERNEL void cn_blocked_slide_group_f32(const cn_blocked_job *j, size_t first, const float *weights, size_t n) {
+/* A job's rows; the last outputs of a row by a tile that begins before them. pitch, stride, n: as above. */
+CN_KERNEL void cn_blocked_slide_group_f32(const cn_blocked_job *j, size_t first, const float *weights, size_t pitch, size_t stride, size_t n) {
   const cn_window *w = &j->args->window;
   const cn_epilogue_f32 *ep = &j->args->ep;
   const size_t width = w->out[2], lanes = CN_VF32_LANES;
@@ -317,10 +318,7 @@ CN_KERNEL void cn_blocked_slide_group_f32(const cn_blocked_job *j, size_t first,
   for (size_t y = j->p0 / width, end = j->p1 / width; y < end; y++) {
     for (size_t from = 0; from < width; from += n) {
       const size_t x = cn_min(from, width - n);
-      if (!j->args->plain) cn_blocked_slide_f32(j, first, weights, bias, y, x, from - x, 0, 1, n);
-      else if (w->c == 1) cn_blocked_slide_f32(j, first, weights, bias, y, x, from - x, 1, 1, n);
-      else if (n == CN_BLOCKED_F32_SLIDE && w->stride[2] == 2) cn_blocked_slide_f32(j, first, weights, bias, y, x, from - x, 3, 2, n);
-      else cn_blocked_slide_f32(j, first, weights, bias, y, x, from - x, 3, 1, n);
+      cn_blocked_slide_tile_f32(j, first, weights, bias, y, x, from - x, pitch, stride, n);
     }
   }
 }
@@ -344,8 +342,9 @@ CN_KERNEL void cn_blocked_copy_band(const cn_window *w, const cn_blocked_walk *k
   else c->y1 = y0 + keep;
 }
 
-/* Tasks t0 .. t1; nb, np, slides: literals, slides 0 or the outputs that slide. */
-CN_KERNEL void cn_blocked_body_f32(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1, size_t nb, size_t np, size_t slides) {
+/* Tasks t0 .. t1. Literals: nb and np; slides, 0 or the outputs that slide, by pitch and stride. */
+CN_KERNEL void cn_blocked_body_f32(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1, size_t nb, size_t np, size_t slides,
+                                   size_t pitch, size_t stride) {
   const cn_blocked_walk k = cn_blocked_walk_of(&a->window, a->plain, CN_VF32_LANES);
   const size_t span = cn_blocked_span(&a->window, a->plain, a->blocks, nb, CN_VF32_LANES, CN_BLOCKED_F32_SUMS);
   const size_t pixels = cn_volume(a->window.out), across = cn_ceil_div(pixels, span);
@@ -372,7 +371,7 @@ CN_KERNEL void cn_blocked_body_f32(const cn_blocked_conv_f32_args *a, float *scr
     if (!slides) cn_blocked_job_pixels(&j, np);
     for (size_t g = b0; g < b1; g++) {
       const size_t b = g * nb, first = image * all + a->first + b;
-      if (slides) cn_blocked_slide_group_f32(&j, first, a->weights + b * k.depth * CN_VF32_LANES, slides);
+      if (slides) cn_blocked_slide_group_f32(&j, first, a->weights + b * k.depth * CN_VF32_LANES, pitch, stride, slides);
       else cn_blocked_group_f32(&j, first, a->weights + b * k.depth * CN_VF32_LANES, a->weights + a->blocks * k.depth * CN_VF32_LANES, nb, np);
       if (a->ep.tile)
         a->ep.tile(a->ep.ctx, a->out + (first * pixels + p0) * CN_VF32_LANES, pixels * CN_VF32_LANES, image, a->first + b, nb,
@@ -382,32 +381,75 @@ CN_KERNEL void cn_blocked_body_f32(const cn_blocked_conv_f32_args *a, float *scr
   }
 }
 
-/* Either width of the tile, of outputs that slide. */
-CN_KERNEL void cn_blocked_run_f32(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1, size_t nb) {
-  const size_t wide = cn_blocked_wide(nb, CN_BLOCKED_F32_SUMS), few = CN_BLOCKED_SLIDE_FEW(CN_BLOCKED_F32_SUMS);
-  const size_t slides = nb == 1 ? cn_blocked_slides(&a->window, a->plain, CN_VF32_LANES, CN_BLOCKED_F32_SUMS) : 0;
-  if (nb == 1 && slides == CN_BLOCKED_F32_SLIDE) cn_blocked_body_f32(a, scratch, t0, t1, nb, wide, CN_BLOCKED_F32_SLIDE);
-  else if (nb == 1 && slides == few) cn_blocked_body_f32(a, scratch, t0, t1, nb, wide, few);
-  else if (cn_blocked_pixels(cn_volume(a->window.out), nb, CN_BLOCKED_F32_SUMS) == wide) cn_blocked_body_f32(a, scratch, t0, t1, nb, wide, 0);
-  else cn_blocked_body_f32(a, scratch, t0, t1, nb, cn_max(wide - 1, 1), 0);
+CN_KERNEL void cn_blocked_wide_f32(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1, size_t nb) {
+  cn_blocked_body_f32(a, scratch, t0, t1, nb, cn_blocked_wide(nb, CN_BLOCKED_F32_SUMS), 0, 0, 0);
+}
+
+CN_KERNEL void cn_blocked_narrow_f32(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1, size_t nb) {
+  cn_blocked_body_f32(a, scratch, t0, t1, nb, cn_max(cn_blocked_wide(nb, CN_BLOCKED_F32_SUMS) - 1, 1), 0, 0, 0);
 }
 
 /* Tasks t0 .. t1 of cn_blocked_tasks(a, 4), four output blocks at a time, each call with its own scratch of
- * cn_blocked_conv_f32_scratch floats; so for the others by their names. */
+ * cn_blocked_conv_f32_scratch floats, for windows whose driver it is (kernels/blocked_driver.h); so for the others by their names. */
 CN_DRIVER void cn_blocked_conv_f32_4(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
-  cn_blocked_run_f32(a, scratch, t0, t1, 4);
+  cn_blocked_wide_f32(a, scratch, t0, t1, 4);
+}
+
+CN_DRIVER void cn_blocked_conv_f32_4_narrow(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
+  cn_blocked_narrow_f32(a, scratch, t0, t1, 4);
 }
 
 CN_DRIVER void cn_blocked_conv_f32_3(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
-  cn_blocked_run_f32(a, scratch, t0, t1, 3);
+  cn_blocked_wide_f32(a, scratch, t0, t1, 3);
+}
+
+CN_DRIVER void cn_blocked_conv_f32_3_narrow(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
+  cn_blocked_narrow_f32(a, scratch, t0, t1, 3);
 }
 
 CN_DRIVER void cn_blocked_conv_f32_2(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
-  cn_blocked_run_f32(a, scratch, t0, t1, 2);
+  cn_blocked_wide_f32(a, scratch, t0, t1, 2);
+}
+
+CN_DRIVER void cn_blocked_conv_f32_2_narrow(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
+  cn_blocked_narrow_f32(a, scratch, t0, t1, 2);
 }
 
 CN_DRIVER void cn_blocked_conv_f32_1(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
-  cn_blocked_run_f32(a, scratch, t0, t1, 1);
+  cn_blocked_wide_f32(a, scratch, t0, t1, 1);
+}
+
+CN_DRIVER void cn_blocked_conv_f32_1_narrow(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
+  cn_blocked_narrow_f32(a, scratch, t0, t1, 1);
+}
+
+/* One output block, outputs slide over blocks; over a copied input of one channel, of three, of three and two pixels on. */
+CN_DRIVER void cn_blocked_slide_f32(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
+  cn_blocked_body_f32(a, scratch, t0, t1, 1, 1, CN_BLOCKED_F32_SLIDE, 0, 1);
+}
+
+CN_DRIVER void cn_blocked_slide_f32_few(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
+  cn_blocked_body_f32(a, scratch, t0, t1, 1, 1, CN_BLOCKED_F32_SLIDE_FEW, 0, 1);
+}
+
+CN_DRIVER void cn_blocked_slide_f32_c1(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
+  cn_blocked_body_f32(a, scratch, t0, t1, 1, 1, CN_BLOCKED_F32_SLIDE, 1, 1);
+}
+
+CN_DRIVER void cn_blocked_slide_f32_c1_few(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
+  cn_blocked_body_f32(a, scratch, t0, t1, 1, 1, CN_BLOCKED_F32_SLIDE_FEW, 1, 1);
+}
+
+CN_DRIVER void cn_blocked_slide_f32_c3(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
+  cn_blocked_body_f32(a, scratch, t0, t1, 1, 1, CN_BLOCKED_F32_SLIDE, 3, 1);
+}
+
+CN_DRIVER void cn_blocked_slide_f32_c3_few(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
+  cn_blocked_body_f32(a, scratch, t0, t1, 1, 1, CN_BLOCKED_F32_SLIDE_FEW, 3, 1);
+}
+
+CN_DRIVER void cn_blocked_slide_f32_c3s2(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
+  cn_blocked_body_f32(a, scratch, t0, t1, 1, 1, CN_BLOCKED_F32_SLIDE, 3, 2);
 }
 
 #endif

@@ -35,10 +35,10 @@ typedef struct BlockedJob { cn_blocked_conv_f32_args a; float *scratch; size_t n
 
 static void run_blocked(const KernelSet *s, const void *job) {
   const BlockedJob *j = job;
-  s->blocked_conv_f32[j->n](&j->a, j->scratch, 0, s->blocked_tasks(&j->a, j->n));
+  s->blocked_driver(&j->a.window, j->a.plain, j->n)(&j->a, j->scratch, 0, s->blocked_tasks(&j->a, j->n));
 }
 
-static void bench_blocked(Bench *b, const char *kernel, size_t n, Shape p) {
+static void bench_blocked(Bench *b, size_t n, Shape p) {
   const size_t lanes = b->s->lanes, blocks = p.m;
   p.m = blocks * lanes;
   const cn_window w = window_of(&p);
@@ -46,20 +46,23 @@ static void bench_blocked(Bench *b, const char *kernel, size_t n, Shape p) {
                    .weights = bench_room(b, w.c * w.m * cn_volume(w.kernel)), .out = bench_room(b, w.m * cn_volume(w.out)),
                    .ep = {.flags = CN_EP_ROW_BIAS | CN_EP_CLAMP, .bias = bench_room(b, w.m), .hi = 6.0f}}, NULL, n};
   j.scratch = bench_room(b, cn_blocked_conv_f32_scratch(&w, j.a.plain, blocks, n, lanes, b->s->sums));
-  bench_row(b, kernel, shape_text(&p), window_flop(&w), window_bytes(&w), run_blocked, &j);
+  bench_row(b, cn_blocked_driver(&w, j.a.plain, n, lanes, b->s->sums), shape_text(&p), window_flop(&w), window_bytes(&w), run_blocked, &j);
 }
 
 static void bench_all_blocked(Bench *b) {
-  static const char *const names[] = {"", "cn_blocked_conv_f32_1", "cn_blocked_conv_f32_2", "cn_blocked_conv_f32_3", "cn_blocked_conv_f32_4"};
+  static const Shape slides[] = {{16, 1, 32, 32, 3, 1}, {16, 1, 20, 20, 3, 1}, {1, 1, 64, 64, 3, 1}, {1, 1, 30, 30, 3, 1}, {3, 1, 64, 64, 3, 1}, {3, 1, 30, 30, 3, 1}, {3, 1, 224, 224, 3, 2}};
   for (size_t n = 4; n > 0; n--) {
-    bench_blocked(b, names[n], n, (Shape){64, n, 56, 56, 3, 1});
-    bench_blocked(b, names[n], n, (Shape){64, n, 56, 56, 1, 1});
-    bench_blocked(b, names[n], n, (Shape){64, n, 56, 56, 3, 2});
+    bench_blocked(b, n, (Shape){64, n, 56, 56, 3, 1});
+    bench_blocked(b, n, (Shape){64, n, 56, 56, 1, 1});
+    bench_blocked(b, n, (Shape){64, n, 56, 56, 3, 2});
+    bench_blocked(b, n, (Shape){64, n, 7, 7, 3, 2});
+    bench_blocked(b, n, (Shape){64, n, 7, 7, 1, 1});
+    bench_blocked(b, n, (Shape){64, n, 5, 5, 1, 1});
   }
-  bench_blocked(b, names[4], 4, (Shape){3, 4, 224, 224, 7, 2});
-  bench_blocked(b, names[4], 4, (Shape){256, 16, 14, 14, 3, 1});
-  bench_blocked(b, names[4], 4, (Shape){128, 8, 1, 512, 3, 1});
-  bench_blocked(b, names[1], 1, (Shape){16, 1, 32, 32, 3, 1});
+  bench_blocked(b, 4, (Shape){3, 4, 224, 224, 7, 2});
+  bench_blocked(b, 4, (Shape){256, 16, 14, 14, 3, 1});
+  bench_blocked(b, 4, (Shape){128, 8, 1, 512, 3, 1});
+  for (size_t i = 0; i < sizeof slides / sizeof *slides; i++) bench_blocked(b, 1, slides[i]);
 }
 
 typedef struct WinogradJob { cn_winograd_f32_args a; float *scratch; size_t side; } WinogradJob;

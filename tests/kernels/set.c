@@ -1,4 +1,6 @@
 /* The kernels of one target, compiled for it: TARGET_DEF is its description, LAYER_H its SIMD layer. */
+#include <stdlib.h>
+
 #include LAYER_H
 #include "check.h"
 
@@ -221,6 +223,22 @@ static size_t pool_f32_scratch(const cn_window *w) { return cn_pool_f32_scratch(
 static size_t blocked_lrn_tasks(const cn_blocked_lrn_f32_args *a) { return cn_blocked_lrn_f32_tasks(a); }
 static size_t blocked_tasks(const cn_blocked_conv_f32_args *a, size_t n) { return cn_blocked_tasks(a, n); }
 
+static BlockedRun *blocked_driver(const cn_window *w, int plain, size_t n) {
+  static const struct { const char *name; BlockedRun *run; } rows[] = {
+#define ROW(name) {#name, name}
+      ROW(cn_blocked_conv_f32_4), ROW(cn_blocked_conv_f32_4_narrow), ROW(cn_blocked_conv_f32_3),
+      ROW(cn_blocked_conv_f32_3_narrow), ROW(cn_blocked_conv_f32_2), ROW(cn_blocked_conv_f32_2_narrow),
+      ROW(cn_blocked_conv_f32_1), ROW(cn_blocked_conv_f32_1_narrow), ROW(cn_blocked_slide_f32),
+      ROW(cn_blocked_slide_f32_few), ROW(cn_blocked_slide_f32_c1), ROW(cn_blocked_slide_f32_c1_few),
+      ROW(cn_blocked_slide_f32_c3), ROW(cn_blocked_slide_f32_c3_few), ROW(cn_blocked_slide_f32_c3s2),
+#undef ROW
+  };
+  const char *name = cn_blocked_driver(w, plain, n, CN_VF32_LANES, CN_BLOCKED_F32_SUMS);
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    if (strcmp(rows[i].name, name) == 0) return rows[i].run;
+  abort();
+}
+
 static size_t gemm_s16_tasks(const cn_gemm_s16_args *g) { return cn_gemm_s16_tasks(g); }
 static size_t gemm_s16_scratch(size_t m, size_t k) { return cn_gemm_s16_scratch(m, k); }
 static size_t conv_s16_tasks(const cn_conv_s16_args *a) { return cn_conv_s16_tasks(a); }
@@ -259,7 +277,7 @@ const KernelSet SET = {
     .pool_f32_2x2s2 = cn_pool_f32_2x2s2,
     .pool_f32_3x3s2 = cn_pool_f32_3x3s2,
     .blocked_tasks = blocked_tasks,
-    .blocked_conv_f32 = {0, cn_blocked_conv_f32_1, cn_blocked_conv_f32_2, cn_blocked_conv_f32_3, cn_blocked_conv_f32_4},
+    .blocked_driver = blocked_driver,
     .winograd_blocks = CN_WINOGRAD_BLOCKS,
     .winograd_f32_2x2 = cn_winograd_f32_2x2,
     .winograd_f32_4x4 = cn_winograd_f32_4x4,

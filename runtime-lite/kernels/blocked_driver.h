@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT-0 */
+/* Which driver of kernels/blocked_f32.h computes a convolution: the compiler's choice, and that of tests. */
+#ifndef CN_KERNELS_BLOCKED_DRIVER_H
+#define CN_KERNELS_BLOCKED_DRIVER_H
+
+#include "kernels/blocked.h"
+
+/* The name of the driver of n output blocks at a time for this window: each is made for one width of the tile, or for one way to slide, so that
+ * generated code has no other. */
+CN_INLINE const char *cn_blocked_driver(const cn_window *w, int plain, size_t n, size_t lanes, size_t sums) {
+  static const char *const wide[] = {NULL, "cn_blocked_conv_f32_1", "cn_blocked_conv_f32_2", "cn_blocked_conv_f32_3", "cn_blocked_conv_f32_4"};
+  static const char *const narrow[] = {NULL, "cn_blocked_conv_f32_1_narrow", "cn_blocked_conv_f32_2_narrow", "cn_blocked_conv_f32_3_narrow",
+                                       "cn_blocked_conv_f32_4_narrow"};
+  const size_t slides = n == 1 ? cn_blocked_slides(w, plain, lanes, sums) : 0;
+  if (!slides) return cn_blocked_pixels(cn_volume(w->out), n, sums) == cn_blocked_wide(n, sums) ? wide[n] : narrow[n];
+  const int few = slides != CN_BLOCKED_SLIDE(sums);
+  if (!plain) return few ? "cn_blocked_slide_f32_few" : "cn_blocked_slide_f32";
+  if (w->c == 1) return few ? "cn_blocked_slide_f32_c1_few" : "cn_blocked_slide_f32_c1";
+  if (w->stride[2] == 2) return "cn_blocked_slide_f32_c3s2";
+  return few ? "cn_blocked_slide_f32_c3_few" : "cn_blocked_slide_f32_c3";
+}
+
+#endif
