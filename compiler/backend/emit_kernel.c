@@ -318,16 +318,18 @@ static const char *print_conv_pack(KernelPrinter *k, const ConvStep *v, const Di
   return at.data;
 }
 
+static const char *blocked_tasks(Arena *a, size_t known, const char *args, uint32_t n) {
+  return (known ? arena_printf(a, "%zu", known) : arena_printf(a, "cn_blocked_tasks(&%s, %u)", args, n)).ptr;
+}
+
 /* Over blocked channels: a call for the blocks that the widest driver takes, one for the rest. */
 static void print_blocked_calls(KernelPrinter *k, const ConvStep *v, int64_t blocks) {
   Arena *arena = k->c->arena;
-  const long long lanes = v->attr.block, wide = blocks - v->rest;
-  kernel_tasks(k, 2, arena_printf(arena, "%s(&a, scratch", v->driver).ptr, arena_printf(arena, "cn_blocked_tasks(&a, %u)", v->wide).ptr);
+  kernel_tasks(k, 2, arena_printf(arena, "%s(&a, scratch", v->driver).ptr, blocked_tasks(arena, v->tasks, "a", v->wide));
   if (!v->rest) return;
   sb_puts(&k->body, "  cn_blocked_conv_f32_args b = a;\n");
-  sb_printf(&k->body, "  b.weights += %lld * cn_blocked_walk_of(&b.window, b.plain, %lld).depth;\n", wide * lanes, lanes);
-  sb_printf(&k->body, "  b.first = %lld;\n  b.blocks = %u;\n", wide, v->rest);
-  kernel_tasks(k, 2, arena_printf(arena, "%s(&b, scratch", v->rest_driver).ptr, arena_printf(arena, "cn_blocked_tasks(&b, %u)", v->rest).ptr);
+  sb_printf(&k->body, "  b.weights += %zu;\n  b.first = %lld;\n  b.blocks = %u;\n", v->rest_weights, (long long)(blocks - v->rest_blocks), v->rest_blocks);
+  kernel_tasks(k, 2, arena_printf(arena, "%s(&b, scratch", v->rest_driver).ptr, blocked_tasks(arena, v->rest_tasks, "b", v->rest));
 }
 
 static void print_winograd_call(KernelPrinter *k, size_t side) {
@@ -359,7 +361,7 @@ static bool emit_blocked_conv(EmitCtx *c, const Step *s) {
     kernel_arg(&k, ".groups = %zu", v->winograd.groups);
   } else if (!v->depthwise) {
     if (x->rank == 4) kernel_arg(&k, ".plain = 1");
-    kernel_arg(&k, ".blocks = %lld", (long long)(blocks - v->rest));
+    kernel_arg(&k, ".blocks = %lld", (long long)(blocks - v->rest_blocks));
   }
   kernel_arg(&k, ".in = %s", in.ptr);
   kernel_arg(&k, ".weights = %s", weights.ptr);

@@ -28,9 +28,10 @@ static uint32_t pack_dense(Lower *l, const ConvStep *step, const Shape *s, const
   const float *src = tensor_host_elements(l->a, w->data);
   float *packed = NEW_ARRAY(l->a, float, count), *at = packed;
   size_t n = 0;
-  for (; n + step->wide <= s->blocks; n += step->wide)
+  for (; n < s->blocks - step->rest_blocks; n += step->wide)
     at = cn_pack_blocked_f32(src, s->m, s->c, s->taps, s->plain, s->block, n, step->wide, at);
-  if (step->rest) (void)cn_pack_blocked_f32(src, s->m, s->c, s->taps, s->plain, s->block, n, step->rest, at);
+  for (; n < s->blocks; n += step->rest)
+    at = cn_pack_blocked_f32(src, s->m, s->c, s->taps, s->plain, s->block, n, step->rest, at);
   return constant_floats(l, count, packed, w->name);
 }
 
@@ -48,11 +49,15 @@ static uint32_t padded_bias(Lower *l, const Shape *s, const Value *bias) {
   return constant_floats(l, s->blocks * s->block, padded, bias->name);
 }
 
-/* The largest share that the target's tile takes, even over all calls: 5 blocks are 3 and 2, not 4 and 1. */
+/* The largest share that the target's tile takes, even over all calls: 5 blocks are 3 and 2, not 4 and 1, and 16 by 3 are 12 and two times 2: one
+ * alone loads a pixel for each product. */
 static void split_blocks(Lower *l, ConvStep *step, size_t blocks) {
   const size_t most = target_tile(l->opt->target, "blocked_f32")->mr, groups = (blocks + most - 1) / most;
   step->wide = (uint32_t)((blocks + groups - 1) / groups);
-  step->rest = (uint32_t)(blocks % step->wide);
+  step->rest = step->rest_blocks = (uint32_t)(blocks % step->wide);
+  if (step->rest != 1 || step->wide < 3) return;
+  step->rest = step->wide - 1;
+  step->rest_blocks = step->rest * step->rest; /* one more than a multiple of `wide` */
 }
 
 /* Whether one block at a time is quicker than several: where outputs slide, in tiles that make up a row, and are so many that three products in turn to
@@ -101,16 +106,23 @@ static const Dim *dense_scratch(DimCtx *c, const Target *t, const cn_window *w, 
   cn_window all = *w;
   (void)dim_is_const(images, &n);
   all.images = n < MANY ? (size_t)n : MANY;
-  const Dim *most = window_blocked_scratch(c, t, &all, shape->plain, shape->blocks - s->rest, s->wide);
-  return s->rest ? dim_max(c, most, window_blocked_scratch(c, t, &all, shape->plain, s->rest, s->rest)) : most;
+  const Dim *most = window_blocked_scratch(c, t, &all, shape->plain, shape->blocks - s->rest_blocks, s->wide);
+  return s->rest ? dim_max(c, most, window_blocked_scratch(c, t, &all, shape->plain, s->rest_blocks, s->rest)) : most;
 }
 
-static void choose_drivers(const Target *t, const cn_window *w, const Shape *shape, ConvStep *s) {
+static void choose_drivers(const Target *t, const cn_window *w, const Shape *shape, const Dim *images, ConvStep *s) {
   const TargetTile *tile = target_tile(t, "blocked_f32");
   const size_t lanes = t->vector_bits / 32, sums = tile->mr * tile->nr / lanes;
-  if (slides_best(t, w, shape->plain)) s->wide = 1, s->rest = 0;
+  cn_window all = *w;
+  int64_t n;
+  if (slides_best(t, w, shape->plain)) s->wide = 1, s->rest = s->rest_blocks = 0;
   s->driver = cn_blocked_driver(w, shape->plain, s->wide, lanes, sums);
   if (s->rest) s->rest_driver = cn_blocked_driver(w, shape->plain, s->rest, lanes, sums);
+  s->rest_weights = (shape->blocks - s->rest_blocks) * shape->block * shape->c * shape->taps;
+  if (!dim_is_const(images, &n)) return;
+  all.images = (size_t)n;
+  s->tasks = cn_blocked_count(&all, shape->plain, shape->blocks - s->rest_blocks, s->wide, lanes, sums);
+  if (s->rest) s->rest_tasks = cn_blocked_count(&all, shape->plain, s->rest_blocks, s->rest, lanes, sums);
 }
 
 /* Weights as the kernel of the step wants them; scratch in bytes. */
@@ -132,7 +144,7 @@ static uint32_t lower_dense_weights(Lower *l, const Node *n, const Shape *shape,
                              winograd_pack(l->a, v, weights, shape->m, shape->c, shape->block), w->name);
     }
   }
-  choose_drivers(l->opt->target, &known, shape, s);
+  choose_drivers(l->opt->target, &known, shape, images, s);
   *ret_scratch = dense_scratch(c, l->opt->target, &known, shape, s, images);
   return pack_dense(l, s, shape, w);
 }

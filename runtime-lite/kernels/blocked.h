@@ -95,6 +95,11 @@ CN_INLINE size_t cn_blocked_span(const cn_window *w, int plain, size_t blocks, s
   return cn_min(cn_max(cn_ceil_div(all, cn_ceil_div(16, groups)), least) * unit, most);
 }
 
+/* Tasks of a call for `blocks` output blocks by the driver of n: some pixels of an image for n blocks; neighbours share what they know of the pixels. */
+CN_INLINE size_t cn_blocked_count(const cn_window *w, int plain, size_t blocks, size_t n, size_t lanes, size_t sums) {
+  return w->images * cn_ceil_div(cn_volume(w->out), cn_blocked_span(w, plain, blocks, n, lanes, sums)) * (blocks / n);
+}
+
 /* Output rows whose input is copied at a time: a task's at least, and so many that what two copies share, which moves, is no more than half. */
 CN_INLINE size_t cn_blocked_copy_rows(const cn_window *w, size_t span) {
   const size_t reach = (w->kernel[1] - 1) * w->dilation[1] + 1, twice = reach - cn_min(reach, w->stride[1]);

@@ -18,10 +18,9 @@ typedef struct cn_blocked_conv_f32_args {
   cn_epilogue_f32 ep;   /* CN_EP_ROW_BIAS: [m]; its tile: rows are blocks, columns pixels times LANES, index the image */
 } cn_blocked_conv_f32_args;
 
-/* Some pixels of an image for n output blocks; neighbours share what they know of the pixels. */
+/* Where the number of images is known to the caller alone. */
 CN_INLINE size_t cn_blocked_tasks(const cn_blocked_conv_f32_args *a, size_t n) {
-  const size_t span = cn_blocked_span(&a->window, a->plain, a->blocks, n, CN_VF32_LANES, CN_BLOCKED_F32_SUMS);
-  return a->window.images * cn_ceil_div(cn_volume(a->window.out), span) * (a->blocks / n);
+  return cn_blocked_count(&a->window, a->plain, a->blocks, n, CN_VF32_LANES, CN_BLOCKED_F32_SUMS);
 }
 
 /* n pixels of c channels, `area` apart, side by side; c: a literal where it is 1 or 3. */
