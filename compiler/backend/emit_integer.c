@@ -72,7 +72,7 @@ static void print_pack_columns(KernelPrinter *k, const ContractStep *g, Str b, u
   const Step *s = k->step;
   const TargetTile *tile = target_tile(k->c->opt->target, "gemm_s16");
   sb_printf(&k->body, "%*scn_pack_b_s16(%s", (int)indent, "", b.ptr);
-  kernel_offset(k, g->b_batch, g->n_batch);
+  kernel_offset(k, &k->body, g->b_batch, g->n_batch);
   sb_printf(&k->body, ", %d, %.*s, %.*s, %.*s, %.*s, %u, %.*s, (int32_t *)(void *)scratch);\n", is_signed(k->c, s->in[1]),
             STR_WHOLE(kernel_size(k, g->b_k)), STR_WHOLE(kernel_size(k, g->b_n)), STR_WHOLE(kernel_size(k, g->k)), STR_WHOLE(kernel_size(k, g->n)),
             tile->nr, STR_WHOLE(zeros_text(k, s->in[3])));

@@ -433,12 +433,14 @@ bool emit_pool(EmitCtx *c, const Step *s) {
 }
 
 /* ---- products ----------------------------------------------------------------------------------------------------------------------- */
-void kernel_offset(KernelPrinter *k, const Dim *const *strides, uint32_t n) {
+void kernel_offset(KernelPrinter *k, StrBuf *b, const Dim *const *strides, uint32_t n) {
   for (uint32_t i = 0; i < n; i++) {
     if (dim_is(strides[i], 0)) continue;
+    sb_printf(b, " + i%u", i);
+    if (dim_is(strides[i], 1)) continue;
     emit_symbols_add(k->c, &k->symbols, strides[i]);
-    sb_printf(&k->body, " + i%u * ", i);
-    emit_dim(k->c, &k->body, strides[i]);
+    sb_puts(b, " * ");
+    emit_dim(k->c, b, strides[i]);
   }
 }
 
@@ -452,7 +454,7 @@ bool kernel_batched(const Dim *const *strides, uint32_t n) {
 void kernel_moving(KernelPrinter *k, const char *field, Str base, const Dim *const *strides, uint32_t n, unsigned indent) {
   if (!kernel_batched(strides, n)) return;
   sb_printf(&k->body, "%*sa.%s = %s", (int)indent, "", field, base.ptr);
-  kernel_offset(k, strides, n);
+  kernel_offset(k, &k->body, strides, n);
   sb_puts(&k->body, ";\n");
 }
 
@@ -508,7 +510,7 @@ static void print_pack(KernelPrinter *k, const ContractStep *g, Str b, unsigned 
   const Target *target = k->c->opt->target;
   const bool columns = dim_is(g->b_k, 1) && target->vector_bits > 32;
   sb_printf(&k->body, "%*s%s(%s", (int)indent, "", columns ? "cn_pack_columns_f32" : "cn_pack_b_f32", b.ptr);
-  kernel_offset(k, g->b_batch, g->n_batch);
+  kernel_offset(k, &k->body, g->b_batch, g->n_batch);
   if (!columns) sb_printf(&k->body, ", %.*s", STR_WHOLE(kernel_size(k, g->b_k)));
   sb_printf(&k->body, ", %.*s, %.*s, %.*s", STR_WHOLE(kernel_size(k, g->b_n)), STR_WHOLE(kernel_size(k, g->k)), STR_WHOLE(kernel_size(k, g->n)));
   if (!columns) sb_printf(&k->body, ", %u", target_tile(target, "gemm_f32")->nr);

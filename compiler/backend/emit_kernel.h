@@ -48,7 +48,7 @@ void kernel_batches_end(KernelPrinter *k, const ContractStep *g);
 bool kernel_batch_tasks(KernelPrinter *k, const ContractStep *g, const char *tasks);
 const char *kernel_batch_range(KernelPrinter *k, const ContractStep *g, unsigned indent);
 bool kernel_batched(const Dim *const *strides, uint32_t n);                /* some stride is not 0 */
-void kernel_offset(KernelPrinter *k, const Dim *const *strides, uint32_t n); /* ` + i0 * 64` */
+void kernel_offset(KernelPrinter *k, StrBuf *b, const Dim *const *strides, uint32_t n); /* ` + i0 * 64` */
 /* `a.c = y + i0 * 64;`, in the loops over batches; what does not move is in the initialiser. */
 void kernel_moving(KernelPrinter *k, const char *field, Str base, const Dim *const *strides, uint32_t n, unsigned indent);
 

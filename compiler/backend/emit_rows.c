@@ -40,17 +40,6 @@ bool emit_norm(EmitCtx *c, const Step *s) {
   return true;
 }
 
-static Str stride_text(KernelPrinter *k, const Dim *const *strides, uint32_t n) {
-  StrBuf b = sb_new(k->c->arena);
-  for (uint32_t i = 0; i < n; i++) {
-    if (dim_is(strides[i], 0)) continue;
-    emit_symbols_add(k->c, &k->symbols, strides[i]);
-    sb_printf(&b, " + i%u * ", i);
-    emit_dim(k->c, &b, strides[i]);
-  }
-  return sb_view(&b);
-}
-
 static void print_batches(KernelPrinter *k, const AttentionStep *v, const Str *names, const TileFunction *tile) {
   const ContractStep *s = &v->scores, *o = &v->sum;
   const char *const fields[] = {"q", "k", "v", "out"};
@@ -59,8 +48,9 @@ static void print_batches(KernelPrinter *k, const AttentionStep *v, const Str *n
   const unsigned indent = kernel_batches(k, s);
   const char *range = tasks ? kernel_batch_range(k, s, indent) : "0, cn_attention_f32_tasks(&a)";
   for (int f = 0; f < 4; f++) {
-    Str at = stride_text(k, strides[f], s->n_batch);
-    if (at.len) sb_printf(&k->body, "%*sa.%s = %s%.*s;\n", (int)indent, "", fields[f], names[f].ptr, STR_WHOLE(at));
+    StrBuf at = sb_new(k->c->arena);
+    kernel_offset(k, &at, strides[f], s->n_batch);
+    if (at.len) sb_printf(&k->body, "%*sa.%s = %s%s;\n", (int)indent, "", fields[f], names[f].ptr, at.data);
   }
   emit_tile_move(k, tile, s->n_batch, indent);
   sb_printf(&k->body, "%*scn_attention_f32(&a, scratch, %s);\n", (int)indent, "", range);

@@ -199,8 +199,7 @@ void emit_tile_args(KernelPrinter *k, const TileFunction *t) {
 void emit_tile_move(KernelPrinter *k, const TileFunction *t, uint32_t n_batch, unsigned indent) {
   for (uint32_t i = 0; t->name.len && i < t->n_operands; i++) {
     StrBuf at = sb_new(k->c->arena);
-    for (uint32_t j = 0; j < n_batch; j++)
-      if (!dim_is(t->operands[i].batch[j], 0)) sb_printf(&at, " + i%u * %lld", j, (long long)t->operands[i].batch[j]->value);
+    kernel_offset(k, &at, t->operands[i].batch, n_batch);
     if (at.len)
       sb_printf(&k->body, "%*soperands[%u] = %s%s;\n", (int)indent, "", i, emit_param(&k->params, t->operands[i].tensor).ptr, at.data);
   }
