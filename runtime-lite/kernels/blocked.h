@@ -115,12 +115,15 @@ CN_INLINE size_t cn_blocked_copy(const cn_window *w, int plain, size_t span, siz
   return plain && cn_volume(w->out) ? cn_blocked_reach(w, cn_blocked_copy_rows(w, span)) * k.w.in[2] * w->c : 0;
 }
 
-/* Floats of scratch of a call for `blocks` output blocks by the driver of n: zeros, the copy, places (of 32 bits, written in turns of 16) for each
- * tap of a tile, behind those the pixels' own, by rows and by columns. */
+/* Pixels whose taps' places are worked out together: a few tiles', by turns of 16. */
+#define CN_BLOCKED_PLACES 48
+
+/* Floats of scratch of a call for `blocks` output blocks by the driver of n: zeros, the copy, places (of 32 bits) for each tap of a few tiles, behind
+ * those the pixels' own, by rows and by columns. */
 CN_INLINE size_t cn_blocked_conv_f32_scratch(const cn_window *w, int plain, size_t blocks, size_t n, size_t lanes, size_t sums) {
   const cn_blocked_walk k = cn_blocked_walk_of(w, plain, lanes);
   const size_t span = cn_blocked_span(w, plain, blocks, n, lanes, sums);
-  const size_t places = n == 1 && cn_blocked_slides(w, plain, lanes, sums) ? 0 : k.taps * 16 + 2 * (cn_blocked_most(w, plain, n, lanes, sums) + 32);
+  const size_t places = n == 1 && cn_blocked_slides(w, plain, lanes, sums) ? 0 : k.taps * CN_BLOCKED_PLACES + 2 * (cn_blocked_most(w, plain, n, lanes, sums) + 32);
   return cn_max(lanes, k.run) + cn_blocked_copy(w, plain, span, lanes) + places;
 }
 

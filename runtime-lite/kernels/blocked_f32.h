@@ -66,7 +66,7 @@ typedef struct cn_blocked_job {
   const cn_blocked_conv_f32_args *args;
   const cn_blocked_walk *walk;
   const float *in, *zeros;
-  int32_t *places;       /* [taps][16]: of the tile at hand */
+  int32_t *places;       /* [taps][CN_BLOCKED_PLACES]: of the tiles at hand */
   int32_t *ys, *xs;      /* of each pixel that is looked up: where the first tap is */
   size_t area;           /* floats of an input block */
   size_t p0, p1, pixels; /* pixels: of the image */
@@ -90,22 +90,24 @@ CN_KERNEL void cn_blocked_job_pixels(const cn_blocked_job *j, size_t np) {
     cn_blocked_line(j->ys + i, run, (int32_t)(y * w->stride[1]) - (int32_t)w->pad[1], 0);
     cn_blocked_line(j->xs + i, run, (int32_t)(x * w->stride[2]) - (int32_t)w->pad[2], (int32_t)w->stride[2]);
   }
-  cn_blocked_line(j->ys + n, 16, INT32_MIN / 2, 0);
-  cn_blocked_line(j->xs + n, 16, 0, 0);
+  cn_blocked_line(j->ys + n, 32, INT32_MIN / 2, 0);
+  cn_blocked_line(j->xs + n, 32, 0, 0);
 }
 
-/* Where a tile from pixel p on reads at each tap: floats from the block's start, -1 outside. */
-CN_KERNEL void cn_blocked_places(const cn_blocked_job *j, size_t p) {
+/* Where n pixels from p on read at each tap, in whole turns: floats from the block's start, -1 outside. */
+CN_KERNEL void cn_blocked_places(const cn_blocked_job *j, size_t p, size_t n) {
   const cn_window *w = &j->walk->w;
   const uint32_t height = (uint32_t)w->in[1], width = (uint32_t)w->in[2], pitch = (uint32_t)j->walk->pitch;
   const int32_t *ys = j->ys + (p - j->p0), *xs = j->xs + (p - j->p0);
   int32_t *dst = j->places;
   for (size_t ky = 0; ky < w->kernel[1]; ky++) {
-    for (size_t kx = 0; kx < w->kernel[2]; kx++, dst += 16) {
+    for (size_t kx = 0; kx < w->kernel[2]; kx++, dst += CN_BLOCKED_PLACES) {
       const uint32_t dy = (uint32_t)(ky * w->dilation[1]), dx = (uint32_t)(kx * w->dilation[2]);
-      for (int l = 0; l < 16; l++) {
-        const uint32_t y = (uint32_t)ys[l] + dy, x = (uint32_t)xs[l] + dx;
-        dst[l] = ((y < height) & (x < width)) ? (int32_t)((y * width + x) * pitch) : -1;
+      for (size_t i = 0; i < n; i += 16) {
+        for (size_t l = i; l < i + 16; l++) {
+          const uint32_t y = (uint32_t)ys[l] + dy, x = (uint32_t)xs[l] + dx;
+          dst[l] = ((y < height) & (x < width)) ? (int32_t)((y * width + x) * pitch) : -1;
+        }
       }
     }
   }
@@ -130,15 +132,15 @@ CN_KERNEL void cn_blocked_products_f32(const float *const *x, const float *weigh
   }
 }
 
-/* Input blocks i0 .. i1 of all taps, for the np pixels from p on; dense: they lie side by side. */
-CN_KERNEL void cn_blocked_depth_f32(const cn_blocked_job *j, size_t i0, size_t i1, size_t p, const float *weights,
+/* Input blocks i0 .. i1 of all taps, for the np pixels from p on; dense: they lie side by side; else places: theirs. */
+CN_KERNEL void cn_blocked_depth_f32(const cn_blocked_job *j, size_t i0, size_t i1, size_t p, const int32_t *places, const float *weights,
                                     const float *ahead, int dense, size_t nb, size_t np, cn_vf32 *sums) {
   const cn_blocked_walk *k = j->walk;
   for (size_t i = i0; i < i1; i++) {
     const float *in = j->in + i * j->area;
     const size_t run = i + 1 == k->blocks ? k->last : k->run;
-    const int32_t *at = j->places;
-    for (size_t t = 0; t < (dense ? 1 : k->taps); t++, at += 16) {
+    const int32_t *at = places;
+    for (size_t t = 0; t < (dense ? 1 : k->taps); t++, at += CN_BLOCKED_PLACES) {
       const float *x[12];
       int32_t any = -1;
       CN_UNROLL(12)
@@ -157,7 +159,7 @@ CN_KERNEL void cn_blocked_depth_f32(const cn_blocked_job *j, size_t i0, size_t i
 
 /* The tile of np pixels from p on, n of them inside, and nb output blocks from block `first`: from the input blocks i0 .. i1. */
 CN_KERNEL void cn_blocked_tile_f32(const cn_blocked_job *j, size_t first, size_t i0, size_t i1, size_t p, size_t n,
-                                   const float *weights, const float *ahead, int dense, size_t nb, size_t np) {
+                                   const int32_t *places, const float *weights, const float *ahead, int dense, size_t nb, size_t np) {
   const cn_epilogue_f32 *ep = &j->args->ep;
   const size_t lanes = CN_VF32_LANES, row = j->pixels * lanes, at = first * row + p * lanes;
   float *out = j->args->out + at;
@@ -174,8 +176,7 @@ CN_KERNEL void cn_blocked_tile_f32(const cn_blocked_job *j, size_t first, size_t
     for (size_t i = 0; i < nb * np; i++)
       if (i / nb < n) sums[i] = cn_vf32_add(sums[i], cn_vf32_load(ep->residual + at + i % nb * row + i / nb * lanes));
   }
-  if (!dense) cn_blocked_places(j, p);
-  cn_blocked_depth_f32(j, i0, i1, p, weights, ahead, dense, nb, np, sums);
+  cn_blocked_depth_f32(j, i0, i1, p, places, weights, ahead, dense, nb, np, sums);
   if (i0 != 0) { /* sums of parts, added: a fraction of the rounding that one long sum has */
     CN_UNROLL(24)
     for (size_t i = 0; i < nb * np; i++)
@@ -195,15 +196,24 @@ CN_KERNEL void cn_blocked_tile_f32(const cn_blocked_job *j, size_t first, size_t
  * which tiles ask. */
 CN_KERNEL void cn_blocked_group_f32(const cn_blocked_job *j, size_t first, const float *weights, const float *end, size_t nb, size_t np) {
   const cn_blocked_walk *k = j->walk;
-  const size_t one = k->taps * k->run * nb * CN_VF32_LANES, each = cn_max(1, 4096 / one);
+  const size_t one = k->taps * k->run * nb * CN_VF32_LANES, each = cn_max(1, 4096 / one), together = CN_BLOCKED_PLACES / np * np;
   for (size_t i0 = 0; i0 < k->blocks; i0 += each) {
     const size_t i1 = cn_min(k->blocks, i0 + each);
     const float *w = weights + i0 * one, *ahead = w + (i1 - i0) * one;
+    size_t looked = j->p0, until = j->p0; /* pixels whose places are there */
     for (size_t p = j->p0; p < j->p1; p += np) {
       const size_t n = cn_min(np, j->p1 - p), share = (p - j->p0) / np * (i1 - i0) * k->taps * k->run * 16;
       const float *next = ahead < end && share < (size_t)(end - ahead) ? ahead + share : w;
-      if (k->dense && n == np) cn_blocked_tile_f32(j, first, i0, i1, p, np, w, next, 1, nb, np);
-      else cn_blocked_tile_f32(j, first, i0, i1, p, n, w, next, 0, nb, np);
+      if (k->dense && n == np) {
+        cn_blocked_tile_f32(j, first, i0, i1, p, np, NULL, w, next, 1, nb, np);
+        continue;
+      }
+      if (p >= until) {
+        looked = p;
+        until = p + cn_min(together, cn_round_up(j->p1 - p, np));
+        cn_blocked_places(j, p, until - p);
+      }
+      cn_blocked_tile_f32(j, first, i0, i1, p, n, j->places + (p - looked), w, next, 0, nb, np);
     }
   }
 }
@@ -351,7 +361,7 @@ CN_KERNEL void cn_blocked_body_f32(const cn_blocked_conv_f32_args *a, float *scr
   const size_t together = slides || a->plain ? 1 : cn_blocked_most(&a->window, 0, nb, CN_VF32_LANES, CN_BLOCKED_F32_SUMS) / span;
   const size_t image_in = (a->plain ? a->window.c : k.blocks * CN_VF32_LANES) * cn_volume(a->window.in);
   float *copy = scratch + zeros;
-  int32_t *places = (int32_t *)(void *)(copy + cn_blocked_copy(&a->window, a->plain, span, CN_VF32_LANES)), *ys = places + k.taps * 16;
+  int32_t *places = (int32_t *)(void *)(copy + cn_blocked_copy(&a->window, a->plain, span, CN_VF32_LANES)), *ys = places + k.taps * CN_BLOCKED_PLACES;
   int32_t *xs = ys + cn_blocked_most(&a->window, a->plain, nb, CN_VF32_LANES, CN_BLOCKED_F32_SUMS) + 32;
   cn_blocked_copied copied = {0, 0, 0, 0};
   memset(scratch, 0, zeros * sizeof *scratch);
