@@ -57,7 +57,7 @@ def meson(build, suite):
 
 
 def conformance(cc, target):
-    return f"{{python}} tests/conformance/run.py --castnet {{plain}} --cases {{cases}} --cc {cc} --target {target}"
+    return f"{{python}} tests/conformance/run.py --castnet {{plain}} --cases {{cases}} --cc {cc} --target {target} --timeout 300"
 
 
 def random_graphs(cases, options=""):

@@ -77,12 +77,56 @@ static Value *blocked_of(const Layout *l, const Value *v) { return v && v->id < 
 
 static int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
+/* ---- channels last ---- */
+/* Coordinate j of the result and nothing else; 0 of an axis that has no other. */
+static bool is_coord(const Affine *f, const Value *out, uint32_t j) {
+  if (!dim_is(f->offset, 0)) return false;
+  for (uint32_t i = 0; i < out->type.rank; i++)
+    if (i != j ? affine_coef(f, i) != NULL : affine_coef(f, i) && !dim_is(affine_coef(f, i), 1)) return false;
+  return affine_coef(f, j) || dim_is(out->type.dims[j], 1);
+}
+
+/* Whether n makes an image, [N][C][places], of one with its channels last (to_image), or one with channels last of an image: a transposition. */
+static bool moves_channels(const Node *n, bool to_image) {
+  if (!n || n->op != OP_VIEW) return false;
+  const Value *x = n->in[0], *y = n->out[0];
+  const Affine *index = ((const ViewAttr *)n->attr)->index;
+  const uint32_t rank = x->type.rank;
+  if (rank < 3 || rank != y->type.rank) return false;
+  for (uint32_t a = 0; a < rank; a++) {
+    const uint32_t to = a == 0 ? 0 : to_image ? a % (rank - 1) + 1 : a == 1 ? rank - 1 : a - 1;
+    if (!is_coord(&index[a], y, to) || x->type.dims[a] != y->type.dims[to]) return false;
+  }
+  return true;
+}
+
+/* Of an image that is such a view, its places cut into rows perhaps: what it is a view of, [N][places][C], where whole blocks of channels lie side by
+ * side there; else NULL. Blocks are a copy of whole vectors then, as quick as any, in place of the transposition. */
+static Value *channels_last(const Layout *l, const Value *v) {
+  const Node *n = v->def;
+  if (!is_image(v) || size_of(v, 1) % l->block) return NULL;
+  if (n && n->op == OP_RESHAPE) {
+    const Value *x = n->in[0];
+    if (x->type.rank < 3 || x->type.dims[0] != v->type.dims[0] || x->type.dims[1] != v->type.dims[1]) return NULL;
+    n = x->def;
+  }
+  return moves_channels(n, true) ? n->in[0] : NULL;
+}
+
 /* ---- from and to plain values ---- */
+/* Blocks of the sizes `dims` of a value with its channels last. */
+static Value *blocks_of_last(Builder *b, Value *v, const Dim *const *dims) {
+  static const uint32_t perm[] = {0, 3, 1, 2, 4};
+  const Dim *const places[] = {dims[0], dims[2], dims[3], dims[1], dims[4]};
+  return build_transpose(b, build_reshape(b, v, 5, places), perm);
+}
+
 /* An image as blocks: a copy that moves elements, for edges; once. One view, so that what makes the image may write the copy. */
 static Value *to_blocks(Builder *b, Layout *l, Value *plain) {
   Value *v = plain->id < l->copies.n ? l->copies.data[plain->id] : NULL;
   if (v) return v;
   v = plain;
+  Value *last = channels_last(l, plain);
   const int64_t channels = size_of(v, 1), room = round_up(channels, l->block);
   const Dim *zero = b->ir->dims->zero, *block = bd_const(b, l->block), *of_channel[5] = {zero, block, zero, zero, b->ir->dims->one};
   const Dim *dims[5] = {v->type.dims[0], bd_const(b, room / l->block), height_of(b, v), width_of(v), block};
@@ -91,7 +135,7 @@ static Value *to_blocks(Builder *b, Layout *l, Value *plain) {
   Affine index[4] = {build_affine_coord(b, 5, 0), {zero, arena_dup(b->ir->arena, of_channel, sizeof of_channel)}};
   for (uint32_t a = 2; v && a < v->type.rank; a++) index[a] = build_affine_coord(b, 5, a + 4 - v->type.rank);
   while (l->copies.n <= plain->id) vec_push(l->arena, l->copies, NULL);
-  return l->copies.data[plain->id] = build_view(b, v, 5, dims, index);
+  return l->copies.data[plain->id] = last ? blocks_of_last(b, last, dims) : build_view(b, v, 5, dims, index);
 }
 
 /* The node's result, plain: a view of the blocked value x, known as that from now on. */
@@ -202,7 +246,7 @@ static bool worth_its_copies(const Layout *l, const Node *n) {
 
 static bool worth_a_copy(const Layout *l, const Node *n) {
   const Value *x = n->in[0];
-  return worth_its_copies(l, n) || (products(n) + l->ahead[n->out[0]->id]) / (size_of(n->in[1], 1) * area_of(x)) >= CHAIN;
+  return worth_its_copies(l, n) || channels_last(l, x) || (products(n) + l->ahead[n->out[0]->id]) / (size_of(n->in[1], 1) * area_of(x)) >= CHAIN;
 }
 
 /* Whether one that reads a plain input as it is pays for the copy of its result out of blocks, where nobody computes on them: a small one lies in the cache. */
@@ -249,7 +293,8 @@ static bool layout_depthwise(Builder *b, const Node *n, Layout *l, Value **ret) 
   Value *x = blocked_of(l, n->in[0]), *w = n->in[1], *bias = n->n_in > 2 ? n->in[2] : NULL;
   const int64_t channels = size_of(n->in[0], 1);
   if (size_of(w, 1) != 1 || size_of(w, 0) != channels) return false;
-  if (!x && 2 * size_of(n->out[0], n->out[0]->type.rank - 1) <= l->block && 2 * channels >= l->block) x = to_blocks(b, l, n->in[0]); /* short rows leave plain vectors empty */
+  const bool short_rows = 2 * size_of(n->out[0], n->out[0]->type.rank - 1) <= l->block && 2 * channels >= l->block; /* they leave plain vectors empty */
+  if (!x && (short_rows || channels_last(l, n->in[0]))) x = to_blocks(b, l, n->in[0]);
   if (!x) return false;
   const Dim *all = bd_const(b, round_up(channels, l->block)), *dims[4] = {all, w->type.dims[1], height_of(b, w), width_of(w)};
   Value *in[3] = {with_rows_of(b, x, n->in[0]), fill_up(b, l, w, channels, area_of(w), 4, dims), NULL};
@@ -385,6 +430,7 @@ static Value *in_blocks(Builder *b, const Layout *l, const Value *v, const Value
 /* An operand over blocks; NULL where it has no such form. */
 static Value *blocked_operand(Builder *b, Layout *l, Value *v, const Value *out) {
   Value *own = blocked_of(l, v);
+  if (!own && is_full(v, out) && channels_last(l, v)) return to_blocks(b, l, v);
   if (is_single(v)) return v->type.rank <= out->type.rank ? v : NULL;
   if (own && (is_full(v, out) || by_channel(v, out))) return own;
   if (by_place(v, out)) return build_unsqueeze(b, v, 1u << v->type.rank);
@@ -402,7 +448,7 @@ static Value *blocked_operand(Builder *b, Layout *l, Value *v, const Value *out)
 
 /* Whether an operand has a form over blocks. */
 static bool has_blocks(const Layout *l, const Value *v, const Value *out) {
-  return (is_full(v, out) && blocked_of(l, v)) || by_channel(v, out) || by_place(v, out) || by_element(v, out) || (is_single(v) && v->type.rank <= out->type.rank);
+  return (is_full(v, out) && (blocked_of(l, v) || channels_last(l, v))) || by_channel(v, out) || by_place(v, out) || by_element(v, out) || (is_single(v) && v->type.rank <= out->type.rank);
 }
 
 static bool layout_pointwise(Builder *b, const Node *n, Layout *l, Value **ret) {
@@ -420,20 +466,12 @@ static bool layout_pointwise(Builder *b, const Node *n, Layout *l, Value **ret) 
   Value **in = NEW_ARRAY(b->ir->arena, Value *, n->n_in);
   for (uint32_t k = 0; k < n->n_in; k++) {
     in[k] = blocked_operand(b, l, n->in[k], out);
-    if (is_full(n->in[k], out) && blocked_of(l, n->in[k])) in[k] = build_reshape(b, in[k], t.rank, t.dims);
+    if (is_full(n->in[k], out) && (blocked_of(l, n->in[k]) || channels_last(l, n->in[k]))) in[k] = build_reshape(b, in[k], t.rank, t.dims);
   }
   return give(b, l, n, graph_add_node(b->graph, OP_POINTWISE, in, n->n_in, &t, 1, n->attr, n->src)->out[0], ret);
 }
 
 /* ---- moving places ---- */
-/* Coordinate j of the result and nothing else; 0 of an axis that has no other. */
-static bool is_coord(const Affine *f, const Value *out, uint32_t j) {
-  if (!dim_is(f->offset, 0)) return false;
-  for (uint32_t i = 0; i < out->type.rank; i++)
-    if (i != j ? affine_coef(f, i) != NULL : affine_coef(f, i) && !dim_is(affine_coef(f, i), 1)) return false;
-  return affine_coef(f, j) || dim_is(out->type.dims[j], 1);
-}
-
 /* One that neither image nor channel changes. */
 static bool is_of_places(const Affine *f) { return !affine_coef(f, 0) && !affine_coef(f, 1); }
 
@@ -537,6 +575,16 @@ static bool layout_view(Builder *b, const Node *n, Layout *l, Value **ret) {
   return give(b, l, n, x, ret);
 }
 
+/* A transposition that puts the channels last, in whole blocks: of the blocked value at once. */
+static bool layout_channels(Builder *b, const Node *n, Layout *l, Value **ret) {
+  static const uint32_t perm[] = {0, 2, 3, 1, 4};
+  Value *x = blocked_of(l, n->in[0]);
+  const Value *y = n->out[0];
+  if (!x || x->type.rank != 5 || !moves_channels(n, false) || size_of(n->in[0], 1) % l->block) return false;
+  ret[0] = build_reshape(b, build_transpose(b, x, perm), y->type.rank, y->type.dims);
+  return true;
+}
+
 static bool layout(Builder *b, const Node *n, Value **ret, void *user) {
   if (n->op == OP_LRN) return layout_lrn(b, n, user, ret);
   if (((const Layout *)user)->block == 0) return false;
@@ -545,7 +593,7 @@ static bool layout(Builder *b, const Node *n, Value **ret, void *user) {
     case OP_POOL: return layout_pool(b, n, user, ret);
     case OP_REDUCE: return layout_reduce(b, n, user, ret);
     case OP_POINTWISE: return layout_pointwise(b, n, user, ret);
-    case OP_VIEW: return layout_view(b, n, user, ret) || layout_places(b, n, user, ret);
+    case OP_VIEW: return layout_view(b, n, user, ret) || layout_channels(b, n, user, ret) || layout_places(b, n, user, ret);
     case OP_RESHAPE: return layout_view(b, n, user, ret);
     case OP_GATHER: return layout_gather(b, n, user, ret);
     case OP_CONCAT: return layout_concat(b, n, user, ret);
