@@ -100,11 +100,11 @@ static bool moves_channels(const Node *n, bool to_image) {
   return true;
 }
 
-/* Of an image that is such a view, its places cut into rows perhaps: what it is a view of, [N][places][C], where whole blocks of channels lie side by
- * side there; else NULL. Blocks are a copy of whole vectors then, as quick as any, in place of the transposition. */
+/* Of an image that is such a view, its places cut into rows perhaps: what it is a view of, [N][places][C]; else NULL. Blocks are a copy of whole
+ * vectors then, in place of the transposition. */
 static Value *channels_last(const Layout *l, const Value *v) {
   const Node *n = v->def;
-  if (!is_image(v) || size_of(v, 1) % l->block) return NULL;
+  if (!is_image(v) || size_of(v, 1) < l->block) return NULL;
   if (n && n->op == OP_RESHAPE) {
     const Value *x = n->in[0];
     if (x->type.rank < 3 || x->type.dims[0] != v->type.dims[0] || x->type.dims[1] != v->type.dims[1]) return NULL;
@@ -114,10 +114,13 @@ static Value *channels_last(const Layout *l, const Value *v) {
 }
 
 /* ---- from and to plain values ---- */
-/* Blocks of the sizes `dims` of a value with its channels last. */
-static Value *blocks_of_last(Builder *b, Value *v, const Dim *const *dims) {
+/* Blocks of the sizes `dims` of a value with its channels last, `more` of them missing. */
+static Value *blocks_of_last(Builder *b, Value *v, int64_t more, const Dim *const *dims) {
   static const uint32_t perm[] = {0, 3, 1, 2, 4};
-  const Dim *const places[] = {dims[0], dims[2], dims[3], dims[1], dims[4]};
+  const Dim *const places[] = {dims[0], dims[2], dims[3], dims[1], dims[4]}, *zero = b->ir->dims->zero;
+  const Dim *lo[4] = {zero, zero, zero, zero}, *hi[4] = {zero, zero, zero, zero};
+  hi[v->type.rank - 1] = bd_const(b, more);
+  if (more) v = build_pad(b, v, PAD_CONSTANT, lo, hi, NULL);
   return build_transpose(b, build_reshape(b, v, 5, places), perm);
 }
 
@@ -131,11 +134,12 @@ static Value *to_blocks(Builder *b, Layout *l, Value *plain) {
   const Dim *zero = b->ir->dims->zero, *block = bd_const(b, l->block), *of_channel[5] = {zero, block, zero, zero, b->ir->dims->one};
   const Dim *dims[5] = {v->type.dims[0], bd_const(b, room / l->block), height_of(b, v), width_of(v), block};
   const Dim *lo[4] = {zero, zero, zero, zero}, *hi[4] = {zero, bd_const(b, room - channels), zero, zero};
+  while (l->copies.n <= plain->id) vec_push(l->arena, l->copies, NULL);
+  if (last) return l->copies.data[plain->id] = blocks_of_last(b, last, room - channels, dims);
   if (room != channels) v = build_pad(b, v, PAD_CONSTANT, lo, hi, NULL);
   Affine index[4] = {build_affine_coord(b, 5, 0), {zero, arena_dup(b->ir->arena, of_channel, sizeof of_channel)}};
   for (uint32_t a = 2; v && a < v->type.rank; a++) index[a] = build_affine_coord(b, 5, a + 4 - v->type.rank);
-  while (l->copies.n <= plain->id) vec_push(l->arena, l->copies, NULL);
-  return l->copies.data[plain->id] = last ? blocks_of_last(b, last, dims) : build_view(b, v, 5, dims, index);
+  return l->copies.data[plain->id] = build_view(b, v, 5, dims, index);
 }
 
 /* The node's result, plain: a view of the blocked value x, known as that from now on. */
@@ -289,12 +293,19 @@ static Value *with_rows_of(Builder *b, Value *x, const Value *image) {
   return d[2] == dims[2] && d[3] == dims[3] ? x : build_reshape(b, x, 5, dims);
 }
 
+static bool is_7x7(const ConvAttr *a, const Value *w) {
+  for (uint32_t i = 0; i < a->n_spatial; i++)
+    if (size_of(w, 2 + i) != 7 || a->stride[i] != 1 || a->dilation[i] != 1) return false;
+  return a->n_spatial == 2;
+}
+
 static bool layout_depthwise(Builder *b, const Node *n, Layout *l, Value **ret) {
   Value *x = blocked_of(l, n->in[0]), *w = n->in[1], *bias = n->n_in > 2 ? n->in[2] : NULL;
   const int64_t channels = size_of(n->in[0], 1);
   if (size_of(w, 1) != 1 || size_of(w, 0) != channels) return false;
   const bool short_rows = 2 * size_of(n->out[0], n->out[0]->type.rank - 1) <= l->block && 2 * channels >= l->block; /* they leave plain vectors empty */
-  if (!x && (short_rows || channels_last(l, n->in[0]))) x = to_blocks(b, l, n->in[0]);
+  const bool large = 2 * channels >= l->block && is_7x7(n->attr, w); /* no plain kernel is made for it */
+  if (!x && (short_rows || large || channels_last(l, n->in[0]))) x = to_blocks(b, l, n->in[0]);
   if (!x) return false;
   const Dim *all = bd_const(b, round_up(channels, l->block)), *dims[4] = {all, w->type.dims[1], height_of(b, w), width_of(w)};
   Value *in[3] = {with_rows_of(b, x, n->in[0]), fill_up(b, l, w, channels, area_of(w), 4, dims), NULL};
@@ -575,13 +586,17 @@ static bool layout_view(Builder *b, const Node *n, Layout *l, Value **ret) {
   return give(b, l, n, x, ret);
 }
 
-/* A transposition that puts the channels last, in whole blocks: of the blocked value at once. */
+/* A transposition that puts the channels last: of the blocked value at once. */
 static bool layout_channels(Builder *b, const Node *n, Layout *l, Value **ret) {
   static const uint32_t perm[] = {0, 2, 3, 1, 4};
   Value *x = blocked_of(l, n->in[0]);
   const Value *y = n->out[0];
-  if (!x || x->type.rank != 5 || !moves_channels(n, false) || size_of(n->in[0], 1) % l->block) return false;
-  ret[0] = build_reshape(b, build_transpose(b, x, perm), y->type.rank, y->type.dims);
+  if (!x || x->type.rank != 5 || !moves_channels(n, false)) return false;
+  const uint32_t last = y->type.rank - 1;
+  const Dim *dims[4] = {y->type.dims[0], y->type.dims[1], y->type.dims[2], NULL};
+  dims[last] = dim_mulc(b->ir->dims, x->type.dims[1], l->block);
+  Value *all = build_reshape(b, build_transpose(b, x, perm), y->type.rank, dims);
+  ret[0] = build_slice(b, all, last, b->ir->dims->zero, y->type.dims[last], b->ir->dims->one);
   return true;
 }
 

@@ -123,11 +123,11 @@ typedef struct cn_blocked_depthwise_row {
  * output. The window's rows lo .. hi, pitch apart; taps: of a window of three; k, stride, rows, j: literals. */
 CN_KERNEL void cn_blocked_depthwise_column_f32(const float *q, const float *weights, const cn_vf32 *taps, size_t pitch, cn_blocked_taps y, size_t k,
                                                size_t stride, size_t rows, size_t j, cn_vf32 *sums) {
-  CN_UNROLL(7)
+  CN_UNROLL(8)
   for (size_t i = 0; i < (rows - 1) * stride + k; i++) {
     if (i < y.lo || i >= y.hi) continue;
     const cn_vf32 v = cn_vf32_load(q + i * pitch);
-    CN_UNROLL(10)
+    CN_UNROLL(14)
     for (size_t s = 0; s < (k + stride - 1) / stride * rows; s++) {
       const size_t top = s % rows * stride, kx = s / rows * stride + j, tap = (i - top) * k + kx;
       if (kx < k && i >= top && i - top < k) sums[s] = cn_vf32_fma(k == 3 ? taps[tap] : cn_vf32_load(weights + tap * CN_VF32_LANES), v, sums[s]);
@@ -142,10 +142,10 @@ CN_KERNEL void cn_blocked_depthwise_rows_f32(const cn_blocked_depthwise_row *r, 
   const ptrdiff_t row = (ptrdiff_t)(y * stride) - w->pad[1], end = (ptrdiff_t)w->in[1] - row, column = -w->pad[2];
   const cn_blocked_taps ty = {row < 0 ? (size_t)-row : 0, cn_min((rows - 1) * stride + k, end < 0 ? 0 : (size_t)end)};
   const float *first = r->in + (row * (ptrdiff_t)w->in[2] + column) * (ptrdiff_t)lanes;
-  cn_vf32 taps[9], sums[10];
+  cn_vf32 taps[9], sums[14];
   CN_UNROLL(9)
   for (size_t i = 0; i < 9; i++) taps[i] = cn_vf32_load(r->weights + i * lanes);
-  CN_UNROLL(10)
+  CN_UNROLL(14)
   for (size_t i = 0; i < flight * rows; i++) sums[i] = r->bias;
   for (size_t x = 0; x < width + flight - 1; x++) {
     CN_UNROLL(2)
@@ -158,7 +158,7 @@ CN_KERNEL void cn_blocked_depthwise_rows_f32(const cn_blocked_depthwise_row *r, 
     for (size_t i = 0; i < rows; i++)
       if (x + 1 >= flight)
         cn_blocked_depthwise_store_f32(&r->args->ep, sums[(flight - 1) * rows + i], r->args->out, at + (i * width + x + 1 - flight) * lanes);
-    CN_UNROLL(10)
+    CN_UNROLL(14)
     for (size_t i = flight * rows; i-- > 0;) sums[i] = i < rows ? r->bias : sums[i - rows]; /* one loop: clang would make a copy in memory of two */
   }
 }
@@ -257,6 +257,10 @@ CN_DRIVER void cn_blocked_depthwise_f32_5x5s1(const cn_blocked_depthwise_f32_arg
 
 CN_DRIVER void cn_blocked_depthwise_f32_5x5s2(const cn_blocked_depthwise_f32_args *a, size_t t0, size_t t1) {
   cn_blocked_depthwise_body_f32(a, t0, t1, 5, 2);
+}
+
+CN_DRIVER void cn_blocked_depthwise_f32_7x7s1(const cn_blocked_depthwise_f32_args *a, size_t t0, size_t t1) {
+  cn_blocked_depthwise_body_f32(a, t0, t1, 7, 1);
 }
 
 /* What all windows of an output row share. */

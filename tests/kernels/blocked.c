@@ -216,6 +216,7 @@ DEPTHWISE_RUNNER(blocked_depthwise_f32_3x3s1)
 DEPTHWISE_RUNNER(blocked_depthwise_f32_3x3s2)
 DEPTHWISE_RUNNER(blocked_depthwise_f32_5x5s1)
 DEPTHWISE_RUNNER(blocked_depthwise_f32_5x5s2)
+DEPTHWISE_RUNNER(blocked_depthwise_f32_7x7s1)
 
 static void test_depthwise(Case *c, ConvRunner *run, cn_window window) {
   cn_conv_f32_args a = {.window = window};
@@ -236,6 +237,7 @@ SQUARE_TEST(3x3s1, 3, 1)
 SQUARE_TEST(3x3s2, 3, 2)
 SQUARE_TEST(5x5s1, 5, 1)
 SQUARE_TEST(5x5s2, 5, 2)
+SQUARE_TEST(7x7s1, 7, 1)
 
 static void test_pool(Case *c, BlockedPoolRun *run, cn_window w) {
   const size_t lanes = c->set->lanes;

@@ -286,6 +286,7 @@ const KernelSet SET = {
     .blocked_depthwise_f32_3x3s2 = cn_blocked_depthwise_f32_3x3s2,
     .blocked_depthwise_f32_5x5s1 = cn_blocked_depthwise_f32_5x5s1,
     .blocked_depthwise_f32_5x5s2 = cn_blocked_depthwise_f32_5x5s2,
+    .blocked_depthwise_f32_7x7s1 = cn_blocked_depthwise_f32_7x7s1,
     .blocked_pool_f32 = cn_blocked_pool_f32,
     .blocked_pool_f32_2x2s2 = cn_blocked_pool_f32_2x2s2,
     .blocked_pool_f32_3x3s1 = cn_blocked_pool_f32_3x3s1,
