@@ -352,7 +352,7 @@ static bool emit_blocked_conv(EmitCtx *c, const Step *s) {
   const TileAxes axes = {.rows = 1, .columns = 2, .whole_blocks = true};
   const TileFunction tile = emit_tile(c, s, s->out[0], &v->epilogue, r.done, &axes);
   emit_tile_context(&k, &tile);
-  const WindowChannels dense = {x->dims[0], d->one, v->channels, dim_mulc(d, y->dims[1], attr->block), false};
+  const WindowChannels dense = {x->dims[0], dim_const(d, v->parts), v->channels, dim_const(d, blocks / v->parts * attr->block), false};
   const WindowChannels single = {x->dims[0], y->dims[1], d->one, d->one, false};
   const char *args = v->depthwise ? "cn_blocked_depthwise_f32_args" : v->winograd.side ? "cn_winograd_f32_args" : "cn_blocked_conv_f32_args";
   kernel_args_of_window(&k, args, &w, v->depthwise ? &single : &dense);
@@ -361,7 +361,7 @@ static bool emit_blocked_conv(EmitCtx *c, const Step *s) {
     kernel_arg(&k, ".groups = %zu", v->winograd.groups);
   } else if (!v->depthwise) {
     if (x->rank == 4) kernel_arg(&k, ".plain = 1");
-    kernel_arg(&k, ".blocks = %lld", (long long)(blocks - v->rest_blocks));
+    kernel_arg(&k, ".blocks = %lld", (long long)(blocks / v->parts - v->rest_blocks));
   }
   kernel_arg(&k, ".in = %s", in.ptr);
   kernel_arg(&k, ".weights = %s", weights.ptr);
@@ -371,7 +371,7 @@ static bool emit_blocked_conv(EmitCtx *c, const Step *s) {
   const char *depthwise = window_driver(c->opt->target, "cn_blocked_depthwise_f32", &w);
   if (v->depthwise) kernel_tasks(&k, 2, arena_printf(c->arena, "%s(&a", depthwise).ptr, "cn_blocked_depthwise_f32_tasks(&a)");
   else if (v->winograd.side) print_winograd_call(&k, v->winograd.side);
-  else print_blocked_calls(&k, v, blocks);
+  else print_blocked_calls(&k, v, blocks / v->parts);
   kernel_finish(&k);
   return print_rest(c, s, &v->epilogue, r.done, &tile);
 }

@@ -8,8 +8,8 @@
 #include "kernels/pack.h"
 #include "kernels/winograd.h"
 
-/* Sizes of one convolution, which are known (pass_layout). */
-typedef struct Shape { size_t m, c, taps, block, blocks; bool plain; } Shape;
+/* Sizes of one convolution, which are known (pass_layout): m of all parts, blocks of one. */
+typedef struct Shape { size_t m, c, taps, block, blocks, parts; bool plain; } Shape;
 
 static size_t known(const Dim *d) {
   int64_t v = 0;
@@ -23,20 +23,28 @@ static uint32_t constant_floats(Lower *l, size_t n, float *v, Str name) {
   return lower_constant(l, DT_f32, 1, dims, tensor_take_host(l->a, DT_f32, n, v), name);
 }
 
+static size_t weights_of(const Shape *s, size_t blocks) { return s->parts * blocks * s->block * s->c * s->taps; }
+
+/* Blocks n0 .. n1 of all parts, `n` at a time. */
+static float *pack_parts(const Shape *s, const float *src, size_t n0, size_t n1, size_t n, float *at) {
+  const size_t m = s->blocks * s->block;
+  for (size_t p = 0; p < s->parts; p++) {
+    for (size_t b = n0; b < n1; b += n)
+      at = cn_pack_blocked_f32(src + p * m * s->c * s->taps, cn_min(m, s->m - p * m), s->c, s->taps, s->plain, s->block, b, n, at);
+  }
+  return at;
+}
+
 static uint32_t pack_dense(Lower *l, const ConvStep *step, const Shape *s, const Value *w) {
-  const size_t count = s->blocks * s->block * s->c * s->taps;
+  const size_t count = weights_of(s, s->blocks), wide = s->blocks - step->rest_blocks;
   const float *src = tensor_host_elements(l->a, w->data);
-  float *packed = NEW_ARRAY(l->a, float, count), *at = packed;
-  size_t n = 0;
-  for (; n < s->blocks - step->rest_blocks; n += step->wide)
-    at = cn_pack_blocked_f32(src, s->m, s->c, s->taps, s->plain, s->block, n, step->wide, at);
-  for (; n < s->blocks; n += step->rest)
-    at = cn_pack_blocked_f32(src, s->m, s->c, s->taps, s->plain, s->block, n, step->rest, at);
+  float *packed = NEW_ARRAY(l->a, float, count), *at = pack_parts(s, src, 0, wide, step->wide, packed);
+  (void)pack_parts(s, src, wide, s->blocks, step->rest, at);
   return constant_floats(l, count, packed, w->name);
 }
 
 static uint32_t pack_depthwise(Lower *l, const Shape *s, const Value *w) {
-  const size_t count = s->blocks * s->block * s->taps;
+  const size_t count = weights_of(s, s->blocks);
   float *packed = NEW_ARRAY(l->a, float, count);
   cn_pack_depthwise_f32(tensor_host_elements(l->a, w->data), s->m, s->taps, s->block, packed);
   return constant_floats(l, count, packed, w->name);
@@ -44,9 +52,10 @@ static uint32_t pack_depthwise(Lower *l, const Shape *s, const Value *w) {
 
 static uint32_t padded_bias(Lower *l, const Shape *s, const Value *bias) {
   if (!bias) return NO_TENSOR;
-  float *padded = NEW_ARRAY(l->a, float, s->blocks * s->block);
+  const size_t room = s->parts * s->blocks * s->block;
+  float *padded = NEW_ARRAY(l->a, float, room);
   memcpy(padded, tensor_host_elements(l->a, bias->data), s->m * sizeof *padded);
-  return constant_floats(l, s->blocks * s->block, padded, bias->name);
+  return constant_floats(l, room, padded, bias->name);
 }
 
 /* The largest share that the target's tile takes, even over all calls: 5 blocks are 3 and 2, not 4 and 1, and 16 by 3 are 12 and two times 2: one
@@ -118,7 +127,7 @@ static void choose_drivers(const Target *t, const cn_window *w, const Shape *sha
   if (slides_best(t, w, shape->plain)) s->wide = 1, s->rest = s->rest_blocks = 0;
   s->driver = cn_blocked_driver(w, shape->plain, s->wide, lanes, sums);
   if (s->rest) s->rest_driver = cn_blocked_driver(w, shape->plain, s->rest, lanes, sums);
-  s->rest_weights = (shape->blocks - s->rest_blocks) * shape->block * shape->c * shape->taps;
+  s->rest_weights = weights_of(shape, shape->blocks - s->rest_blocks);
   if (!dim_is_const(images, &n)) return;
   all.images = (size_t)n;
   s->tasks = cn_blocked_count(&all, shape->plain, shape->blocks - s->rest_blocks, s->wide, lanes, sums);
@@ -133,8 +142,8 @@ static uint32_t lower_dense_weights(Lower *l, const Node *n, const Shape *shape,
   cn_window known;
   *ret_scratch = c->zero;
   split_blocks(l, s, shape->blocks);
-  if (!window_blocked(c, win, s->channels, dim_const(c, (int64_t)(shape->blocks * shape->block)), &known)) return pack_dense(l, s, shape, w); /* pass_layout takes no such */
-  if (l->opt->winograd && !shape->plain && is_3x3(&known)) {
+  if (!window_blocked(c, win, s->parts, s->channels, dim_const(c, (int64_t)(shape->blocks * shape->block)), &known)) return pack_dense(l, s, shape, w); /* pass_layout takes no such */
+  if (l->opt->winograd && !shape->plain && s->parts == 1 && is_3x3(&known)) {
     const float *weights = tensor_host_elements(l->a, w->data);
     s->winograd = winograd_choose(l->opt->target, &known, weights, shape->m, scratch_room(l, n), l->opt->shared);
     if (s->winograd.side) {
@@ -154,12 +163,15 @@ bool lower_blocked_conv(Lower *l, const Node *n, ConvStep *s) {
   const Value *w = n->in[1], *bias = n->n_in > 2 ? n->in[2] : NULL;
   uint32_t in[5] = {lower_dense(l, n->in[0], n->src), NO_TENSOR, NO_TENSOR, NO_TENSOR, NO_TENSOR}, out = lower_result(l, n->out[0]);
   const PTensor x = l->p->tensors.data[in[0]], y = l->p->tensors.data[out];
-  const Shape shape = {known(w->type.dims[0]), known(w->type.dims[1]), known(w->type.dims[2]) * known(w->type.dims[3]), (size_t)s->attr.block,
-                       known(y.dims[1]), x.rank == 4};
+  Shape shape = {known(w->type.dims[0]), known(w->type.dims[1]), known(w->type.dims[2]) * known(w->type.dims[3]), (size_t)s->attr.block,
+                 known(y.dims[1]), 1, x.rank == 4};
   const Dim *scratch = NULL;
   s->channels = w->type.dims[1];
   s->kernel = w->type.dims + 2;
-  s->depthwise = s->attr.group > 1;
+  s->depthwise = s->attr.group > 1 && shape.c == 1;
+  if (s->attr.group > 1 && !s->depthwise) shape.parts = shape.c < shape.block ? shape.blocks : (size_t)s->attr.group;
+  shape.blocks /= shape.parts;
+  s->parts = (uint32_t)shape.parts;
   s->w_packed = true;
   s->pack_bytes = c->zero;
   const WindowDims win = window_dims(c, &x, &y, 2, s->kernel, s->attr.stride, s->attr.dilation, s->attr.dilate_x, s->attr.pad_lo, s->attr.pad_hi);

@@ -149,7 +149,8 @@ typedef struct ConvStep {
   bool w_packed;            /* in[1] holds row panels for the target's kernel; else the step packs into scratch */
   const Dim *pack_bytes;    /* of scratch, ahead of the kernel's own */
   int32_t in_zero;          /* integer (attr.acc s32): x's zero point where in[3] is absent */
-  uint32_t wide, rest;      /* attr.block: output blocks that the driver takes at a time; that of the last call, 0: none */
+  uint32_t parts;           /* attr.block: groups of whole blocks, or blocks of several groups each; 1: one group */
+  uint32_t wide, rest;      /* attr.block: of a part, output blocks that the driver takes at a time; that of the last call, 0: none */
   uint32_t rest_blocks;     /* of the last call */
   const char *driver, *rest_driver; /* attr.block, without Winograd: their names */
   size_t tasks, rest_tasks; /* of them; 0: the number of images is open */

@@ -79,9 +79,9 @@ const Dim *window_direct(DimCtx *c, const Target *t, const WindowDims *w, const 
   return dim_const(c, (int64_t)(cn_direct_scratch(&known, lanes) * sizeof(float)));
 }
 
-bool window_blocked(DimCtx *c, const WindowDims *w, const Dim *channels, const Dim *m, cn_window *ret) {
+bool window_blocked(DimCtx *c, const WindowDims *w, int64_t groups, const Dim *channels, const Dim *m, cn_window *ret) {
   const Dim *counts[3] = {c->one, channels, m};
-  return window_known(w, counts, 1, ret);
+  return window_known(w, counts, groups, ret);
 }
 
 const Dim *window_blocked_scratch(DimCtx *c, const Target *t, const cn_window *w, bool plain, size_t blocks, size_t n) {

@@ -17,6 +17,6 @@ const Dim *window_direct(DimCtx *c, const Target *t, const WindowDims *w, const 
  * many where they are not known. */
 const Dim *window_blocked_scratch(DimCtx *c, const Target *t, const cn_window *w, bool plain, size_t blocks, size_t n);
 /* Such a convolution in runtime-lite's terms, of one image. False where a size is not known. */
-bool window_blocked(DimCtx *c, const WindowDims *w, const Dim *channels, const Dim *m, cn_window *ret);
+bool window_blocked(DimCtx *c, const WindowDims *w, int64_t groups, const Dim *channels, const Dim *m, cn_window *ret);
 
 #endif

@@ -245,12 +245,12 @@ static void look_ahead(Layout *l, const Graph *g) {
 static bool worth_its_copies(const Layout *l, const Node *n) {
   const Value *w = n->in[1];
   const int64_t m = size_of(w, 0), c = size_of(w, 1), taps = area_of(w), area = area_of(n->out[0]);
-  return m * c * taps / (m + c) * (round_up(area, 2 * l->block) / area) >= WORK;
+  return m * c * taps / (m + size_of(n->in[0], 1)) * (round_up(area, 2 * l->block) / area) >= WORK;
 }
 
 static bool worth_a_copy(const Layout *l, const Node *n) {
   const Value *x = n->in[0];
-  return worth_its_copies(l, n) || channels_last(l, x) || (products(n) + l->ahead[n->out[0]->id]) / (size_of(n->in[1], 1) * area_of(x)) >= CHAIN;
+  return worth_its_copies(l, n) || channels_last(l, x) || (products(n) + l->ahead[n->out[0]->id]) / (size_of(x, 1) * area_of(x)) >= CHAIN;
 }
 
 /* Whether one that reads a plain input as it is pays for the copy of its result out of blocks, where nobody computes on them: a small one lies in the cache. */
@@ -320,13 +320,19 @@ static Value *of_rank_4(Builder *b, Value *v) {
   return v->data ? ir_add_const(b->ir, type_tensor(b->ir, DT_f32, 4, dims), v->data, v->name) : build_reshape(b, v, 4, dims);
 }
 
+/* Whether groups are whole blocks, or a block is several whole groups, with as many outputs. */
+static bool groups_fit(const Layout *l, const ConvAttr *a, const Value *w) {
+  const int64_t c = size_of(w, 1), m = size_of(w, 0) / a->group;
+  return (c % l->block == 0 && m % l->block == 0) || (c == m && c > 1 && c < l->block && l->block % c == 0);
+}
+
 static bool layout_conv(Builder *b, const Node *n, Layout *l, Value **ret) {
   const ConvAttr *a = n->attr;
   Value *x = n->in[0], *w = n->in[1], *bias = n->n_in > 2 ? n->in[2] : NULL, *known = blocked_of(l, x);
   if (n->n_in > 3 || !plain_window(a, x, w, n->out[0]) || (bias && !bias->data)) return false;
-  if (a->group != 1) return layout_depthwise(b, n, l, ret);
+  if (a->group != 1 && !groups_fit(l, a, w)) return layout_depthwise(b, n, l, ret);
   if (leaves_lanes_empty(l, n, known)) return false;
-  const bool few = size_of(w, 1) <= FEW_CHANNELS, plain = few || (size_of(w, 1) <= PLAIN_CHANNELS && !would_slide(l, a, w, n->out[0]));
+  const bool few = a->group == 1 && size_of(w, 1) <= FEW_CHANNELS, plain = few || (a->group == 1 && size_of(w, 1) <= PLAIN_CHANNELS && !would_slide(l, a, w, n->out[0]));
   const bool narrow = !known && plain && has_small_copy(a, w, n->out[0]);
   if (!known && !(narrow && few ? worth_its_result(l, n) : worth_a_copy(l, n))) return false;
   Value *in[3] = {known ? with_rows_of(b, known, x) : narrow ? of_rank_4(b, x) : to_blocks(b, l, x), of_rank_4(b, w), bias};

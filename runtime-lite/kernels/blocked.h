@@ -90,14 +90,14 @@ CN_INLINE size_t cn_blocked_most(const cn_window *w, int plain, size_t n, size_t
  * several tasks takes them together. By sizes alone. */
 CN_INLINE size_t cn_blocked_span(const cn_window *w, int plain, size_t blocks, size_t n, size_t lanes, size_t sums) {
   const size_t unit = cn_blocked_unit(w, plain, n, lanes, sums), most = cn_blocked_most(w, plain, n, lanes, sums);
-  const size_t all = cn_ceil_div(cn_volume(w->out), unit), groups = cn_max(w->images * (blocks / n), 1);
+  const size_t all = cn_ceil_div(cn_volume(w->out), unit), groups = cn_max(w->images * w->groups * (blocks / n), 1);
   const size_t least = cn_ceil_div((size_t)1 << 17, cn_max(unit * n * lanes * w->c * cn_volume(w->kernel), 1));
   return cn_min(cn_max(cn_ceil_div(all, cn_ceil_div(16, groups)), least) * unit, most);
 }
 
 /* Tasks of a call for `blocks` output blocks by the driver of n: some pixels of an image for n blocks; neighbours share what they know of the pixels. */
 CN_INLINE size_t cn_blocked_count(const cn_window *w, int plain, size_t blocks, size_t n, size_t lanes, size_t sums) {
-  return w->images * cn_ceil_div(cn_volume(w->out), cn_blocked_span(w, plain, blocks, n, lanes, sums)) * (blocks / n);
+  return w->images * w->groups * cn_ceil_div(cn_volume(w->out), cn_blocked_span(w, plain, blocks, n, lanes, sums)) * (blocks / n);
 }
 
 /* Output rows whose input is copied at a time: a task's at least, and so many that what two copies share, which moves, is no more than half. */

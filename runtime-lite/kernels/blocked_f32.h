@@ -7,15 +7,16 @@
 #include "kernels/blocked.h"
 #include "kernels/tile_f32.h"
 
-/* A convolution of two spatial dimensions without groups or input dilation; out must not overlap in or weights. */
+/* A convolution of two spatial dimensions without input dilation; out must not overlap in or weights. Its groups are whole blocks, or each block has
+ * as many groups as fit, whose weights have the channels of one. */
 typedef struct cn_blocked_conv_f32_args {
-  cn_window window;     /* c: channels as they lie in `in`; m: output channels, a multiple of the LANES */
+  cn_window window;     /* groups: such parts; of each c: channels as they lie in `in`, or of a smaller group; m: output channels, a multiple of the LANES */
   int plain;            /* in is [images][c][height][width] */
-  size_t first, blocks; /* output blocks of this call: a multiple of what the driver takes at a time */
+  size_t first, blocks; /* output blocks of this call, of each part: a multiple of what the driver takes at a time */
   const float *in;
-  const float *weights; /* of these blocks: [blocks / N][depth][N][LANES], depth [input block][taps][channel], plain: [taps][c] */
+  const float *weights; /* of these blocks: [groups][blocks / N][depth][N][LANES], depth [input block][taps][channel], plain: [taps][c] */
   float *out;
-  cn_epilogue_f32 ep;   /* CN_EP_ROW_BIAS: [m]; its tile: rows are blocks, columns pixels times LANES, index the image */
+  cn_epilogue_f32 ep;   /* CN_EP_ROW_BIAS: [groups * m]; its tile: rows are blocks, columns pixels times LANES, index the image */
 } cn_blocked_conv_f32_args;
 
 /* Where the number of images is known to the caller alone. */
@@ -113,9 +114,14 @@ CN_KERNEL void cn_blocked_places(const cn_blocked_job *j, size_t p, size_t n) {
   }
 }
 
+/* Channel c of the pixel at p, for all outputs, or, if spread, for those of its group of `width` in each place of the block. spread: a literal. */
+CN_KERNEL cn_vf32 cn_blocked_channel_f32(const float *p, size_t c, size_t width, int spread) {
+  return spread ? cn_vf32_load_spread(p, width, c) : cn_vf32_set1(p[c]);
+}
+
 /* sums[np][nb] += the products of `run` channels of np pixels at x and of weights [run][nb]; each channel asks for `step` floats ahead, a line of 16,
- * or, if twice, one or two (without a branch). twice, nb and np are literals. */
-CN_KERNEL void cn_blocked_products_f32(const float *const *x, const float *weights, const float *ahead, size_t step, int twice, size_t run,
+ * or, if twice, one or two (without a branch). twice, spread, nb and np are literals. */
+CN_KERNEL void cn_blocked_products_f32(const float *const *x, const float *weights, const float *ahead, size_t step, int twice, size_t run, int spread,
                                        size_t nb, size_t np, cn_vf32 *sums) {
   for (size_t c = 0; c < run; c++, weights += nb * CN_VF32_LANES) {
     cn_vf32 w[4];
@@ -125,7 +131,7 @@ CN_KERNEL void cn_blocked_products_f32(const float *const *x, const float *weigh
     for (size_t b = 0; b < nb; b++) w[b] = cn_vf32_load(weights + b * CN_VF32_LANES);
     CN_UNROLL(12)
     for (size_t i = 0; i < np; i++) {
-      const cn_vf32 v = cn_vf32_set1(x[i][c]);
+      const cn_vf32 v = cn_blocked_channel_f32(x[i], c, run, spread);
       CN_UNROLL(4)
       for (size_t b = 0; b < nb; b++) sums[i * nb + b] = cn_vf32_fma(v, w[b], sums[i * nb + b]);
     }
@@ -134,7 +140,7 @@ CN_KERNEL void cn_blocked_products_f32(const float *const *x, const float *weigh
 
 /* Input blocks i0 .. i1 of all taps, for the np pixels from p on; dense: they lie side by side; else places: theirs. */
 CN_KERNEL void cn_blocked_depth_f32(const cn_blocked_job *j, size_t i0, size_t i1, size_t p, const int32_t *places, const float *weights,
-                                    const float *ahead, int dense, size_t nb, size_t np, cn_vf32 *sums) {
+                                    const float *ahead, int dense, int spread, size_t nb, size_t np, cn_vf32 *sums) {
   const cn_blocked_walk *k = j->walk;
   for (size_t i = i0; i < i1; i++) {
     const float *in = j->in + i * j->area;
@@ -149,7 +155,7 @@ CN_KERNEL void cn_blocked_depth_f32(const cn_blocked_job *j, size_t i0, size_t i
         any &= dense ? 0 : at[l];
       }
       if (any >= 0) {
-        cn_blocked_products_f32(x, weights, ahead, 16, 0, run, nb, np, sums);
+        cn_blocked_products_f32(x, weights, ahead, 16, 0, run, spread, nb, np, sums);
         ahead += run * 16;
       }
       weights += run * nb * CN_VF32_LANES;
@@ -159,7 +165,7 @@ CN_KERNEL void cn_blocked_depth_f32(const cn_blocked_job *j, size_t i0, size_t i
 
 /* The tile of np pixels from p on, n of them inside, and nb output blocks from block `first`: from the input blocks i0 .. i1. */
 CN_KERNEL void cn_blocked_tile_f32(const cn_blocked_job *j, size_t first, size_t i0, size_t i1, size_t p, size_t n,
-                                   const int32_t *places, const float *weights, const float *ahead, int dense, size_t nb, size_t np) {
+                                   const int32_t *places, const float *weights, const float *ahead, int dense, int spread, size_t nb, size_t np) {
   const cn_epilogue_f32 *ep = &j->args->ep;
   const size_t lanes = CN_VF32_LANES, row = j->pixels * lanes, at = first * row + p * lanes;
   float *out = j->args->out + at;
@@ -167,7 +173,7 @@ CN_KERNEL void cn_blocked_tile_f32(const cn_blocked_job *j, size_t first, size_t
   CN_UNROLL(24)
   for (size_t i = 0; i < nb * np; i++) sums[i] = cn_vf32_zero();
   if (i0 == 0 && (ep->flags & CN_EP_ROW_BIAS)) {
-    const float *bias = ep->bias + first % (j->args->window.m / lanes) * lanes;
+    const float *bias = ep->bias + first % (j->args->window.groups * j->args->window.m / lanes) * lanes;
     CN_UNROLL(24)
     for (size_t i = 0; i < nb * np; i++) sums[i] = cn_vf32_load(bias + i % nb * lanes);
   }
@@ -176,7 +182,7 @@ CN_KERNEL void cn_blocked_tile_f32(const cn_blocked_job *j, size_t first, size_t
     for (size_t i = 0; i < nb * np; i++)
       if (i / nb < n) sums[i] = cn_vf32_add(sums[i], cn_vf32_load(ep->residual + at + i % nb * row + i / nb * lanes));
   }
-  cn_blocked_depth_f32(j, i0, i1, p, places, weights, ahead, dense, nb, np, sums);
+  cn_blocked_depth_f32(j, i0, i1, p, places, weights, ahead, dense, spread, nb, np, sums);
   if (i0 != 0) { /* sums of parts, added: a fraction of the rounding that one long sum has */
     CN_UNROLL(24)
     for (size_t i = 0; i < nb * np; i++)
@@ -194,7 +200,7 @@ CN_KERNEL void cn_blocked_tile_f32(const cn_blocked_job *j, size_t first, size_t
 
 /* All pixels of a job for nb output blocks: a part of the depth at a time whose weights stay in the first cache, with those of the part behind it, for
  * which tiles ask. */
-CN_KERNEL void cn_blocked_group_f32(const cn_blocked_job *j, size_t first, const float *weights, const float *end, size_t nb, size_t np) {
+CN_KERNEL void cn_blocked_group_f32(const cn_blocked_job *j, size_t first, const float *weights, const float *end, int spread, size_t nb, size_t np) {
   const cn_blocked_walk *k = j->walk;
   const size_t one = k->taps * k->run * nb * CN_VF32_LANES, each = cn_max(1, 4096 / one), together = CN_BLOCKED_PLACES / np * np;
   for (size_t i0 = 0; i0 < k->blocks; i0 += each) {
@@ -205,7 +211,7 @@ CN_KERNEL void cn_blocked_group_f32(const cn_blocked_job *j, size_t first, const
       const size_t n = cn_min(np, j->p1 - p), share = (p - j->p0) / np * (i1 - i0) * k->taps * k->run * 16;
       const float *next = ahead < end && share < (size_t)(end - ahead) ? ahead + share : w;
       if (k->dense && n == np) {
-        cn_blocked_tile_f32(j, first, i0, i1, p, np, NULL, w, next, 1, nb, np);
+        cn_blocked_tile_f32(j, first, i0, i1, p, np, NULL, w, next, 1, spread, nb, np);
         continue;
       }
       if (p >= until) {
@@ -213,7 +219,7 @@ CN_KERNEL void cn_blocked_group_f32(const cn_blocked_job *j, size_t first, const
         until = p + cn_min(together, cn_round_up(j->p1 - p, np));
         cn_blocked_places(j, p, until - p);
       }
-      cn_blocked_tile_f32(j, first, i0, i1, p, n, j->places + (p - looked), w, next, 0, nb, np);
+      cn_blocked_tile_f32(j, first, i0, i1, p, n, j->places + (p - looked), w, next, 0, spread, nb, np);
     }
   }
 }
@@ -229,7 +235,7 @@ typedef struct cn_blocked_row {
 
 /* sums[n] += the products of `run` channels of the pixels of a row and of the taps' weights, run * LANES apart. All but
  * run are literals. */
-CN_KERNEL void cn_blocked_slide_products_f32(cn_blocked_row p, const float *weights, size_t run, size_t pitch, size_t stride, size_t taps,
+CN_KERNEL void cn_blocked_slide_products_f32(cn_blocked_row p, const float *weights, size_t run, int spread, size_t pitch, size_t stride, size_t taps,
                                              size_t n, cn_vf32 *sums) {
   const size_t tap = run * CN_VF32_LANES, end = (n - 1) * stride + taps;
   for (size_t c = 0; c < run; c++, weights += CN_VF32_LANES) {
@@ -238,7 +244,8 @@ CN_KERNEL void cn_blocked_slide_products_f32(cn_blocked_row p, const float *weig
     for (size_t t = 0; t < taps; t++) w[t] = cn_vf32_load(weights + t * tap);
     CN_UNROLL(33)
     for (size_t j = 0; j < end; j++) {
-      const cn_vf32 v = cn_vf32_set1(j == 0 ? p.first[c] : j + 1 == end ? p.last[c] : p.second[(j - 1) * pitch + c]);
+      const float *const at = j == 0 ? p.first : j + 1 == end ? p.last : p.second + (j - 1) * pitch;
+      const cn_vf32 v = cn_blocked_channel_f32(at, c, run, spread);
       CN_UNROLL(3)
       for (size_t t = 0; t < taps; t++)
         if (j >= t && (j - t) % stride == 0 && (j - t) / stride < n) sums[(j - t) / stride] = cn_vf32_fma(v, w[t], sums[(j - t) / stride]);
@@ -247,18 +254,18 @@ CN_KERNEL void cn_blocked_slide_products_f32(cn_blocked_row p, const float *weig
 }
 
 /* All taps of a row of the window, three at a time. */
-CN_KERNEL void cn_blocked_slide_row_f32(cn_blocked_row p, const float *weights, size_t run, size_t pitch, size_t stride, size_t taps, size_t n,
-                                        cn_vf32 *sums) {
+CN_KERNEL void cn_blocked_slide_row_f32(cn_blocked_row p, const float *weights, size_t run, int spread, size_t pitch, size_t stride, size_t taps,
+                                        size_t n, cn_vf32 *sums) {
   const float *const last = p.last;
   for (; taps >= 3; taps -= 3, weights += 3 * run * CN_VF32_LANES) {
     p.last = taps == 3 ? last : p.second + (n - 1) * stride * pitch + pitch;
-    cn_blocked_slide_products_f32(p, weights, run, pitch, stride, 3, n, sums);
+    cn_blocked_slide_products_f32(p, weights, run, spread, pitch, stride, 3, n, sums);
     p.first = p.second + 2 * pitch;
     p.second += 3 * pitch;
   }
   p.last = last;
-  if (taps == 2) cn_blocked_slide_products_f32(p, weights, run, pitch, stride, 2, n, sums);
-  else if (taps) cn_blocked_slide_products_f32(p, weights, run, pitch, stride, 1, n, sums);
+  if (taps == 2) cn_blocked_slide_products_f32(p, weights, run, spread, pitch, stride, 2, n, sums);
+  else if (taps) cn_blocked_slide_products_f32(p, weights, run, spread, pitch, stride, 1, n, sums);
 }
 
 /* n pixels of a row of blocks from place x on, zeros where that is outside; where that is more than one at an end, a copy. */
@@ -277,7 +284,7 @@ CN_KERNEL cn_blocked_row cn_blocked_slide_pixels_f32(const float *row, ptrdiff_t
 
 /* The outputs of row y from x on, of which the first `skip` were stored before; pitch, stride, n: literals, pitch 0 for blocks, which have no stride. */
 CN_KERNEL void cn_blocked_slide_tile_f32(const cn_blocked_job *j, size_t first, const float *weights, cn_vf32 bias, size_t y, size_t x, size_t skip,
-                                         size_t pitch, size_t stride, size_t n) {
+                                         int spread, size_t pitch, size_t stride, size_t n) {
   const cn_blocked_walk *k = j->walk;
   const cn_window *w = &j->args->window;
   const cn_epilogue_f32 *ep = &j->args->ep;
@@ -295,10 +302,10 @@ CN_KERNEL void cn_blocked_slide_tile_f32(const cn_blocked_job *j, size_t first, 
       if (pitch) {
         const float *q = p + x * stride * pitch;
         const cn_blocked_row pixels = {q, q + pitch, q + ((n - 1) * stride + taps - 1) * pitch};
-        cn_blocked_slide_row_f32(pixels, weights, run, pitch, stride, taps, n, sums);
+        cn_blocked_slide_row_f32(pixels, weights, run, 0, pitch, stride, taps, n, sums);
       } else {
         const cn_blocked_row pixels = cn_blocked_slide_pixels_f32(p, (ptrdiff_t)x - w->pad[2], n + taps - 1, k->w.in[2], j->zeros, room);
-        cn_blocked_slide_row_f32(pixels, weights, run, lanes, 1, taps, n, sums);
+        cn_blocked_slide_row_f32(pixels, weights, run, spread, lanes, 1, taps, n, sums);
       }
     }
   }
@@ -319,15 +326,15 @@ CN_KERNEL void cn_blocked_slide_tile_f32(const cn_blocked_job *j, size_t first, 
 }
 
 /* A job's rows; the last outputs of a row by a tile that begins before them. pitch, stride, n: as above. */
-CN_KERNEL void cn_blocked_slide_group_f32(const cn_blocked_job *j, size_t first, const float *weights, size_t pitch, size_t stride, size_t n) {
+CN_KERNEL void cn_blocked_slide_group_f32(const cn_blocked_job *j, size_t first, const float *weights, int spread, size_t pitch, size_t stride, size_t n) {
   const cn_window *w = &j->args->window;
   const cn_epilogue_f32 *ep = &j->args->ep;
   const size_t width = w->out[2], lanes = CN_VF32_LANES;
-  const cn_vf32 bias = ep->flags & CN_EP_ROW_BIAS ? cn_vf32_load(ep->bias + first % (w->m / lanes) * lanes) : cn_vf32_zero();
+  const cn_vf32 bias = ep->flags & CN_EP_ROW_BIAS ? cn_vf32_load(ep->bias + first % (w->groups * w->m / lanes) * lanes) : cn_vf32_zero();
   for (size_t y = j->p0 / width, end = j->p1 / width; y < end; y++) {
     for (size_t from = 0; from < width; from += n) {
       const size_t x = cn_min(from, width - n);
-      cn_blocked_slide_tile_f32(j, first, weights, bias, y, x, from - x, pitch, stride, n);
+      cn_blocked_slide_tile_f32(j, first, weights, bias, y, x, from - x, spread, pitch, stride, n);
     }
   }
 }
@@ -351,13 +358,13 @@ CN_KERNEL void cn_blocked_copy_band(const cn_window *w, const cn_blocked_walk *k
   else c->y1 = y0 + keep;
 }
 
-/* Tasks t0 .. t1. Literals: nb and np; slides, 0 or the outputs that slide, by pitch and stride. */
-CN_KERNEL void cn_blocked_body_f32(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1, size_t nb, size_t np, size_t slides,
-                                   size_t pitch, size_t stride) {
+/* Tasks t0 .. t1. Literals: whether groups lie within blocks; nb and np; slides, 0 or the outputs that slide, by pitch and stride. */
+CN_KERNEL void cn_blocked_body_f32(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1, int spread, size_t nb, size_t np,
+                                   size_t slides, size_t pitch, size_t stride) {
   const cn_blocked_walk k = cn_blocked_walk_of(&a->window, a->plain, CN_VF32_LANES);
   const size_t span = cn_blocked_span(&a->window, a->plain, a->blocks, nb, CN_VF32_LANES, CN_BLOCKED_F32_SUMS);
   const size_t pixels = cn_volume(a->window.out), across = cn_ceil_div(pixels, span);
-  const size_t all = a->window.m / CN_VF32_LANES, groups = a->blocks / nb, zeros = cn_max(CN_VF32_LANES, k.run);
+  const size_t parts = a->window.groups, all = a->window.m / CN_VF32_LANES, groups = a->blocks / nb, zeros = cn_max(CN_VF32_LANES, k.run);
   const size_t together = slides || a->plain ? 1 : cn_blocked_most(&a->window, 0, nb, CN_VF32_LANES, CN_BLOCKED_F32_SUMS) / span;
   const size_t image_in = (a->plain ? a->window.c : k.blocks * CN_VF32_LANES) * cn_volume(a->window.in);
   float *copy = scratch + zeros;
@@ -369,7 +376,7 @@ CN_KERNEL void cn_blocked_body_f32(const cn_blocked_conv_f32_args *a, float *scr
     const size_t b0 = t % groups, at = t / groups % across, image = t / groups / across, left = b0 ? 1 : (t1 - t) / groups;
     const size_t many = cn_max(1, cn_min(cn_min(left, together), across - at)), b1 = cn_min(groups, b0 + (t1 - t));
     const size_t p0 = at * span, p1 = cn_min(pixels, p0 + many * span);
-    const float *in = a->in + image * image_in;
+    const float *in = a->in + image * image_in, *weights = a->weights + image % parts * a->blocks * k.depth * CN_VF32_LANES;
     if (a->plain && (t == t0 || copied.image != image || p1 > copied.p1)) {
       const size_t last = cn_min(t1, (image + 1) * across * groups) - 1, end = cn_min(pixels, (last / groups % across + 1) * span);
       cn_blocked_copy_band(&a->window, &k, &copied, in, image, p0, end, span, copy);
@@ -380,10 +387,10 @@ CN_KERNEL void cn_blocked_body_f32(const cn_blocked_conv_f32_args *a, float *scr
     if (!slides) cn_blocked_job_pixels(&j, np);
     for (size_t g = b0; g < b1; g++) {
       const size_t b = g * nb, first = image * all + a->first + b;
-      if (slides) cn_blocked_slide_group_f32(&j, first, a->weights + b * k.depth * CN_VF32_LANES, pitch, stride, slides);
-      else cn_blocked_group_f32(&j, first, a->weights + b * k.depth * CN_VF32_LANES, a->weights + a->blocks * k.depth * CN_VF32_LANES, nb, np);
+      if (slides) cn_blocked_slide_group_f32(&j, first, weights + b * k.depth * CN_VF32_LANES, spread, pitch, stride, slides);
+      else cn_blocked_group_f32(&j, first, weights + b * k.depth * CN_VF32_LANES, weights + a->blocks * k.depth * CN_VF32_LANES, spread, nb, np);
       if (a->ep.tile)
-        a->ep.tile(a->ep.ctx, a->out + (first * pixels + p0) * CN_VF32_LANES, pixels * CN_VF32_LANES, image, a->first + b, nb,
+        a->ep.tile(a->ep.ctx, a->out + (first * pixels + p0) * CN_VF32_LANES, pixels * CN_VF32_LANES, image / parts, image % parts * all + a->first + b, nb,
                    p0 * CN_VF32_LANES, (p1 - p0) * CN_VF32_LANES);
     }
     t += (many - 1) * groups + (b1 - b0);
@@ -391,11 +398,11 @@ CN_KERNEL void cn_blocked_body_f32(const cn_blocked_conv_f32_args *a, float *scr
 }
 
 CN_KERNEL void cn_blocked_wide_f32(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1, size_t nb) {
-  cn_blocked_body_f32(a, scratch, t0, t1, nb, cn_blocked_wide(nb, CN_BLOCKED_F32_SUMS), 0, 0, 0);
+  cn_blocked_body_f32(a, scratch, t0, t1, 0, nb, cn_blocked_wide(nb, CN_BLOCKED_F32_SUMS), 0, 0, 0);
 }
 
 CN_KERNEL void cn_blocked_narrow_f32(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1, size_t nb) {
-  cn_blocked_body_f32(a, scratch, t0, t1, nb, cn_max(cn_blocked_wide(nb, CN_BLOCKED_F32_SUMS) - 1, 1), 0, 0, 0);
+  cn_blocked_body_f32(a, scratch, t0, t1, 0, nb, cn_max(cn_blocked_wide(nb, CN_BLOCKED_F32_SUMS) - 1, 1), 0, 0, 0);
 }
 
 /* Tasks t0 .. t1 of cn_blocked_tasks(a, 4), four output blocks at a time, each call with its own scratch of
@@ -432,33 +439,50 @@ CN_DRIVER void cn_blocked_conv_f32_1_narrow(const cn_blocked_conv_f32_args *a, f
   cn_blocked_narrow_f32(a, scratch, t0, t1, 1);
 }
 
+/* Groups within blocks: pixels side by side, or outputs that slide. */
+CN_DRIVER void cn_blocked_groups_f32(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
+  cn_blocked_body_f32(a, scratch, t0, t1, 1, 1, cn_blocked_wide(1, CN_BLOCKED_F32_SUMS), 0, 0, 0);
+}
+
+CN_DRIVER void cn_blocked_groups_f32_narrow(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
+  cn_blocked_body_f32(a, scratch, t0, t1, 1, 1, cn_max(cn_blocked_wide(1, CN_BLOCKED_F32_SUMS) - 1, 1), 0, 0, 0);
+}
+
+CN_DRIVER void cn_blocked_groups_slide_f32(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
+  cn_blocked_body_f32(a, scratch, t0, t1, 1, 1, 1, CN_BLOCKED_F32_SLIDE, 0, 1);
+}
+
+CN_DRIVER void cn_blocked_groups_slide_f32_few(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
+  cn_blocked_body_f32(a, scratch, t0, t1, 1, 1, 1, CN_BLOCKED_F32_SLIDE_FEW, 0, 1);
+}
+
 /* One output block, outputs slide over blocks; over a copied input of one channel, of three, of three and two pixels on. */
 CN_DRIVER void cn_blocked_slide_f32(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
-  cn_blocked_body_f32(a, scratch, t0, t1, 1, 1, CN_BLOCKED_F32_SLIDE, 0, 1);
+  cn_blocked_body_f32(a, scratch, t0, t1, 0, 1, 1, CN_BLOCKED_F32_SLIDE, 0, 1);
 }
 
 CN_DRIVER void cn_blocked_slide_f32_few(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
-  cn_blocked_body_f32(a, scratch, t0, t1, 1, 1, CN_BLOCKED_F32_SLIDE_FEW, 0, 1);
+  cn_blocked_body_f32(a, scratch, t0, t1, 0, 1, 1, CN_BLOCKED_F32_SLIDE_FEW, 0, 1);
 }
 
 CN_DRIVER void cn_blocked_slide_f32_c1(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
-  cn_blocked_body_f32(a, scratch, t0, t1, 1, 1, CN_BLOCKED_F32_SLIDE, 1, 1);
+  cn_blocked_body_f32(a, scratch, t0, t1, 0, 1, 1, CN_BLOCKED_F32_SLIDE, 1, 1);
 }
 
 CN_DRIVER void cn_blocked_slide_f32_c1_few(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
-  cn_blocked_body_f32(a, scratch, t0, t1, 1, 1, CN_BLOCKED_F32_SLIDE_FEW, 1, 1);
+  cn_blocked_body_f32(a, scratch, t0, t1, 0, 1, 1, CN_BLOCKED_F32_SLIDE_FEW, 1, 1);
 }
 
 CN_DRIVER void cn_blocked_slide_f32_c3(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
-  cn_blocked_body_f32(a, scratch, t0, t1, 1, 1, CN_BLOCKED_F32_SLIDE, 3, 1);
+  cn_blocked_body_f32(a, scratch, t0, t1, 0, 1, 1, CN_BLOCKED_F32_SLIDE, 3, 1);
 }
 
 CN_DRIVER void cn_blocked_slide_f32_c3_few(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
-  cn_blocked_body_f32(a, scratch, t0, t1, 1, 1, CN_BLOCKED_F32_SLIDE_FEW, 3, 1);
+  cn_blocked_body_f32(a, scratch, t0, t1, 0, 1, 1, CN_BLOCKED_F32_SLIDE_FEW, 3, 1);
 }
 
 CN_DRIVER void cn_blocked_slide_f32_c3s2(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
-  cn_blocked_body_f32(a, scratch, t0, t1, 1, 1, CN_BLOCKED_F32_SLIDE, 3, 2);
+  cn_blocked_body_f32(a, scratch, t0, t1, 0, 1, 1, CN_BLOCKED_F32_SLIDE, 3, 2);
 }
 
 #endif

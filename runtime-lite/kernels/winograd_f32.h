@@ -158,7 +158,7 @@ CN_KERNEL void cn_winograd_sums_f32(const cn_winograd_product *p, size_t tile, s
   for (size_t i = 0; i < np; i++) x[i] = p->in + (tile + cn_min(i, n - 1)) * p->in_row + c0;
   CN_UNROLL(24)
   for (size_t i = 0; i < nb * np; i++) sums[i] = cn_vf32_zero();
-  cn_blocked_products_f32(x, p->weights + c0 * nb * CN_VF32_LANES, ahead, step, 1, depth, nb, np, sums);
+  cn_blocked_products_f32(x, p->weights + c0 * nb * CN_VF32_LANES, ahead, step, 1, depth, 0, nb, np, sums);
   if (c0) {
     CN_UNROLL(24)
     for (size_t i = 0; i < nb * np; i++)

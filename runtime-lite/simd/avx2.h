@@ -38,6 +38,12 @@ CN_KERNEL cn_vf32 cn_vf32_load(const float *p) { return _mm256_loadu_ps(p); }
 
 CN_KERNEL void cn_vf32_store(float *p, cn_vf32 v) { _mm256_storeu_ps(p, v); }
 
+/* Of each group of `width` lanes, a power of two, lane c in all its places. */
+CN_KERNEL cn_vf32 cn_vf32_load_spread(const float *p, size_t width, size_t c) {
+  const __m256i from = _mm256_and_si256(_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7), _mm256_set1_epi32(-(int)width));
+  return _mm256_permutevar8x32_ps(_mm256_loadu_ps(p), _mm256_add_epi32(from, _mm256_set1_epi32((int)c)));
+}
+
 /* All bits set in the first n of eight 32-bit lanes. */
 CN_KERNEL __m256i cn_avx2_mask(size_t n) {
   return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));

@@ -38,6 +38,13 @@ CN_KERNEL cn_vf32 cn_vf32_load(const float *p) { return _mm512_loadu_ps(p); }
 
 CN_KERNEL void cn_vf32_store(float *p, cn_vf32 v) { _mm512_storeu_ps(p, v); }
 
+/* Of each group of `width` lanes, a power of two, lane c in all its places. */
+CN_KERNEL cn_vf32 cn_vf32_load_spread(const float *p, size_t width, size_t c) {
+  const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  const __m512i from = _mm512_and_si512(lane, _mm512_set1_epi32(-(int)width));
+  return _mm512_permutexvar_ps(_mm512_add_epi32(from, _mm512_set1_epi32((int)c)), _mm512_loadu_ps(p));
+}
+
 CN_KERNEL __mmask16 cn_avx512_mask(size_t n) { return (__mmask16)(n >= 16 ? 0xffffu : (1u << n) - 1u); }
 
 CN_KERNEL cn_vf32 cn_vf32_load_n(const float *p, size_t n) { return _mm512_maskz_loadu_ps(cn_avx512_mask(n), p); }

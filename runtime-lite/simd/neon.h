@@ -39,6 +39,13 @@ CN_KERNEL cn_vf32 cn_vf32_load(const float *p) { return vld1q_f32(p); }
 
 CN_KERNEL void cn_vf32_store(float *p, cn_vf32 v) { vst1q_f32(p, v); }
 
+/* Of each pair of lanes lane c in both places: width is 2. */
+CN_KERNEL cn_vf32 cn_vf32_load_spread(const float *p, size_t width, size_t c) {
+  const cn_vf32 v = vld1q_f32(p);
+  (void)width;
+  return c ? vtrn2q_f32(v, v) : vtrn1q_f32(v, v);
+}
+
 CN_KERNEL cn_vf32 cn_vf32_load_n(const float *p, size_t n) {
   float32x2_t low = vdup_n_f32(0.0f), high = vdup_n_f32(0.0f);
   if (n >= 4) return vld1q_f32(p);

@@ -28,6 +28,12 @@ CN_INLINE cn_vf32 cn_vf32_load(const float *p) { return *p; }
 
 CN_INLINE void cn_vf32_store(float *p, cn_vf32 v) { *p = v; }
 
+/* Of each group of `width` lanes lane c in all its places: width is 1. */
+CN_INLINE cn_vf32 cn_vf32_load_spread(const float *p, size_t width, size_t c) {
+  (void)width;
+  return p[c];
+}
+
 CN_INLINE cn_vf32 cn_vf32_load_n(const float *p, size_t n) { return n ? *p : 0.0f; }
 
 CN_INLINE void cn_vf32_store_n(float *p, cn_vf32 v, size_t n) {

@@ -26,12 +26,12 @@ static float *as_blocked(Case *c, const float *plain, size_t images, size_t chan
   return blocked;
 }
 
-/* x -> 2 x + matrix + pixel, as conv.c's, whose matrix is the image, or of a depthwise convolution the channel. */
+/* x -> 2 x + matrix + pixel, as conv.c's, whose matrix is an image's group. */
 static void blocked_tile(void *ctx, float *tile, size_t ld, size_t index, size_t m0, size_t m, size_t n0, size_t n) {
   const TileContext *t = ctx;
   for (size_t i = 0; i < m; i++) {
     for (size_t j = 0; j < n; j++) {
-      const size_t matrix = t->channels ? index * t->channels + (m0 + i) * t->lanes + (n0 + j) % t->lanes : index;
+      const size_t matrix = index * t->groups + ((m0 + i) * t->lanes + (n0 + j) % t->lanes) / t->each;
       tile[i * ld + j] = tile[i * ld + j] * 2.0f + (float)matrix + (float)((n0 + j) / t->lanes);
     }
   }
@@ -58,31 +58,40 @@ static float *in_room(Case *c, const float *plain, size_t images, size_t m, size
 BlockedOperands blocked_operands(Case *c, const cn_conv_f32_args *a, size_t room, int plain, TileContext *t) {
   const cn_window *w = &a->window;
   const size_t area = cn_volume(w->out);
-  BlockedOperands x = {.in = plain ? a->in : as_blocked(c, a->in, w->images, w->c, cn_volume(w->in)), .ep = a->ep};
-  *t = (TileContext){c->set->lanes, 0};
-  x.out = in_room(c, a->out, w->images, w->m, room, area);
+  BlockedOperands x = {.in = plain ? a->in : as_blocked(c, a->in, w->images, w->groups * w->c, cn_volume(w->in)), .ep = a->ep};
+  *t = (TileContext){c->set->lanes, w->groups, w->groups > 1 ? w->m : room};
+  x.out = in_room(c, a->out, w->images, w->groups * w->m, room, area);
   if (a->ep.bias) {
     float *bias = guarded(c, room);
     memset(bias, 0, room * sizeof *bias);
-    memcpy(bias, a->ep.bias, w->m * sizeof *bias);
+    memcpy(bias, a->ep.bias, w->groups * w->m * sizeof *bias);
     x.ep.bias = bias;
   }
-  if (a->ep.residual) x.ep.residual = a->ep.residual == a->out ? x.out : in_room(c, a->ep.residual, w->images, w->m, room, area);
+  if (a->ep.residual) x.ep.residual = a->ep.residual == a->out ? x.out : in_room(c, a->ep.residual, w->images, w->groups * w->m, room, area);
   if (a->ep.tile) x.ep.tile = blocked_tile, x.ep.ctx = t;
   return x;
 }
 
 void blocked_result(Case *c, const cn_conv_f32_args *a, size_t room, float *out) {
-  const size_t area = cn_volume(a->window.out), m = a->window.m;
+  const size_t area = cn_volume(a->window.out), m = a->window.groups * a->window.m;
   for (size_t i = 0; i < a->window.images; i++) reorder(c, a->out + i * m * area, out + i * room * area, 1, m, area, 1);
 }
 
-/* What a run derives from the case alone: blocks at a time, whole groups of them, and whether the input stays plain, which some drivers are for. */
-typedef struct BlockedCase { size_t n, blocks; int plain; } BlockedCase;
+/* What a run derives from the case alone: blocks at a time, those of a part in whole groups of them, whether the input stays plain, which some drivers are
+ * for; the window with such parts as groups. */
+typedef struct BlockedCase {
+  size_t n, blocks;
+  int plain;
+  cn_window window;
+} BlockedCase;
 static BlockedCase blocked_case(const Case *c, const cn_window *w) {
   const char *tiled = strstr(c->kernel, "_conv_f32_");
   const size_t n = tiled ? (size_t)(tiled[strlen("_conv_f32_")] - '0') : 1;
-  return (BlockedCase){n, cn_round_up(cn_ceil_div(w->m, c->set->lanes), n), tiled ? w->c <= 4 && c->index % 2 : strstr(c->kernel, "_f32_c") != NULL};
+  const size_t lanes = c->set->lanes;
+  BlockedCase k = {n, cn_round_up(cn_ceil_div(w->m, lanes), n), w->groups == 1 && (tiled ? w->c <= 4 && c->index % 2 : strstr(c->kernel, "_f32_c") != NULL), *w};
+  if (w->groups > 1 && w->c < lanes) k.window.groups = cn_ceil_div(w->groups * w->m, lanes);
+  k.window.m = k.blocks * lanes;
+  return k;
 }
 
 /* What of this call's tasks the tasks t0 .. t1 of `all` stand for. */
@@ -93,11 +102,10 @@ static void run_share(Case *c, const cn_blocked_conv_f32_args *b, float *scratch
 
 static void run_blocked(Case *c, const cn_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
   const BlockedCase k = blocked_case(c, &a->window);
-  const size_t n = k.n, lanes = c->set->lanes, room = k.blocks * lanes;
+  const size_t n = k.n, lanes = c->set->lanes, parts = k.window.groups, room = parts * k.window.m;
   TileContext t;
-  cn_blocked_conv_f32_args b = {.window = a->window, .plain = k.plain, .weights = a->weights};
+  cn_blocked_conv_f32_args b = {.window = k.window, .plain = k.plain, .weights = a->weights};
   const BlockedOperands x = blocked_operands(c, a, room, k.plain, &t);
-  b.window.m = room;
   b.in = x.in;
   b.out = x.out;
   b.ep = x.ep;
@@ -107,7 +115,7 @@ static void run_blocked(Case *c, const cn_conv_f32_args *a, float *scratch, size
   run_share(c, &b, scratch, t0, t1, all, n);
   b.first = n;
   b.blocks = k.blocks - n;
-  b.weights += n * lanes * a->window.c * cn_volume(a->window.kernel);
+  b.weights += parts * n * lanes * a->window.c * cn_volume(a->window.kernel);
   if (b.blocks) run_share(c, &b, scratch, t0, t1, all, n);
   blocked_result(c, a, room, x.out);
 }
@@ -126,7 +134,8 @@ static cn_window pick_image(Case *c) {
 }
 
 /* Of both calls of run_blocked. */
-static size_t blocked_scratch(const Case *c, const cn_window *w, const BlockedCase *k) {
+static size_t blocked_scratch(const Case *c, const BlockedCase *k) {
+  const cn_window *w = &k->window;
   const size_t one = cn_blocked_conv_f32_scratch(w, k->plain, k->n, k->n, c->set->lanes, c->set->sums);
   return k->blocks == k->n ? one : cn_max(one, cn_blocked_conv_f32_scratch(w, k->plain, k->blocks - k->n, k->n, c->set->lanes, c->set->sums));
 }
@@ -139,14 +148,37 @@ static cn_window pick_blocked(Case *c) {
     w.out[1] = w.in[1], w.out[2] = w.in[2];
   }
   w.c = pick(c, 3) ? 1 + pick(c, 4) : 1 + pick(c, (uint32_t)(3 * c->set->lanes));
+  if (strstr(c->kernel, "_groups_")) { /* some of them a block */
+    w.c = cn_min((size_t)2 << pick(c, 3), c->set->lanes / 2);
+    w.groups = 2 + pick(c, 40);
+  } else if (!strstr(c->kernel, "_f32_c") && pick(c, 4) == 0) { /* of whole blocks */
+    w.c = c->set->lanes * (1 + pick(c, 2));
+    w.groups = 2 + pick(c, 2);
+  }
   return w;
 }
 
-/* Whether no window is the driver's: nothing slides on one lane, AVX2's few outputs that slide are its many, no tile is narrower than one pixel. */
+/* Whether no window is the driver's: nothing slides on one lane, which has no smaller groups, AVX2's few outputs that slide are its many, no tile is narrower than one pixel. */
 static int has_no_window(const Case *c) {
   const size_t sums = c->set->sums;
+  if (strstr(c->kernel, "_groups_") && c->set->lanes == 1) return 1;
   if (strstr(c->kernel, "_slide_")) return c->set->lanes == 1 || (strstr(c->kernel, "_few") && CN_BLOCKED_SLIDE_FEW(sums) == CN_BLOCKED_SLIDE(sums));
   return strstr(c->kernel, "_narrow") && cn_blocked_wide(blocked_case(c, &(cn_window){.c = 1}).n, sums) == 1;
+}
+
+/* Weights as run_blocked's two calls want them: the first blocks of all parts, then their others. */
+static float *packed_parts(Case *c, const cn_conv_f32_args *a, const float *weights, const BlockedCase *k) {
+  const cn_window *w = &a->window;
+  const size_t lanes = c->set->lanes, taps = cn_volume(w->kernel), parts = k->window.groups, of_part = cn_min(k->window.m, w->groups * w->m) * w->c * taps;
+  float *packed = guarded(c, parts * k->blocks * lanes * w->c * taps), *at = packed;
+  for (int rest = 0; rest < 2; rest++) {
+    for (size_t p = 0; p < parts; p++) {
+      const size_t m = w->groups == 1 ? w->m : cn_min(k->window.m, w->groups * w->m - p * k->window.m);
+      for (size_t b = rest ? k->n : 0; b < (rest ? k->blocks : k->n); b += k->n)
+        at = cn_pack_blocked_f32(weights + p * of_part, m, w->c, taps, k->plain, lanes, b, k->n, at);
+    }
+  }
+  return packed;
 }
 
 /* A window that is the driver's. */
@@ -158,16 +190,14 @@ static void test_blocked(Case *c) {
     cn_conv_f32_args a = {.window = pick_blocked(c)};
     cn_window *w = &a.window;
     BlockedCase k = blocked_case(c, w);
-    if (strcmp(cn_blocked_driver(w, k.plain, k.n, lanes, c->set->sums), c->kernel) != 0) continue;
-    w->m = 1 + pick(c, (uint32_t)(2 * k.n * lanes));
+    if (strcmp(cn_blocked_driver(&k.window, k.plain, k.n, lanes, c->set->sums), c->kernel) != 0) continue;
+    const int within = w->groups > 1 && w->c < lanes;
+    w->m = within ? w->c : w->groups > 1 ? k.n * lanes * (1 + pick(c, 2)) : 1 + pick(c, (uint32_t)(2 * k.n * lanes));
     k = blocked_case(c, w);
     const float *weights = conv_operands(c, &a);
-    const size_t taps = cn_volume(w->kernel);
-    float *packed = guarded(c, k.blocks * lanes * w->c * taps), *at = packed;
-    for (size_t b = 0; b < k.blocks; b += k.n) at = cn_pack_blocked_f32(weights, w->m, w->c, taps, k.plain, lanes, b, k.n, at);
-    a.weights = packed;
-    const cn_blocked_conv_f32_args b = {.window = *w, .plain = k.plain, .blocks = k.blocks};
-    conv_both_ways(c, run_blocked, &a, weights, guarded(c, blocked_scratch(c, w, &k)), c->set->blocked_tasks(&b, k.n));
+    a.weights = packed_parts(c, &a, weights, &k);
+    const cn_blocked_conv_f32_args b = {.window = k.window, .plain = k.plain, .blocks = k.blocks};
+    conv_both_ways(c, run_blocked, &a, weights, guarded(c, blocked_scratch(c, &k)), c->set->blocked_tasks(&b, k.n));
     return;
   }
   fail(c, "%s: no window of %d is its own", c->kernel, TRIES);
@@ -181,6 +211,10 @@ void test_cn_blocked_conv_f32_2(Case *c) { test_blocked(c); }
 void test_cn_blocked_conv_f32_2_narrow(Case *c) { test_blocked(c); }
 void test_cn_blocked_conv_f32_1(Case *c) { test_blocked(c); }
 void test_cn_blocked_conv_f32_1_narrow(Case *c) { test_blocked(c); }
+void test_cn_blocked_groups_f32(Case *c) { test_blocked(c); }
+void test_cn_blocked_groups_f32_narrow(Case *c) { test_blocked(c); }
+void test_cn_blocked_groups_slide_f32(Case *c) { test_blocked(c); }
+void test_cn_blocked_groups_slide_f32_few(Case *c) { test_blocked(c); }
 void test_cn_blocked_slide_f32(Case *c) { test_blocked(c); }
 void test_cn_blocked_slide_f32_few(Case *c) { test_blocked(c); }
 void test_cn_blocked_slide_f32_c1(Case *c) { test_blocked(c); }
@@ -192,7 +226,7 @@ void test_cn_blocked_slide_f32_c3s2(Case *c) { test_blocked(c); }
 static void run_depthwise(Case *c, const cn_conv_f32_args *a, BlockedDepthwiseRun *run, size_t t0, size_t t1) {
   const cn_window *w = &a->window;
   const size_t channels = w->groups, taps = cn_volume(w->kernel), lanes = c->set->lanes;
-  TileContext t = {lanes, channels};
+  TileContext t = {lanes, channels, 1};
   cn_blocked_depthwise_f32_args b = {.window = *w};
   float *weights = guarded(c, cn_round_up(channels, lanes) * taps);
   b.window.groups = cn_ceil_div(channels, lanes);

@@ -127,7 +127,7 @@ typedef struct BlockedOperands {
   float *out;
   cn_epilogue_f32 ep;
 } BlockedOperands;
-typedef struct TileContext { size_t lanes, channels; } TileContext;
+typedef struct TileContext { size_t lanes, groups, each; } TileContext; /* each: channels of a group */
 BlockedOperands blocked_operands(Case *c, const cn_conv_f32_args *a, size_t room, int plain, TileContext *t);
 void blocked_result(Case *c, const cn_conv_f32_args *a, size_t room, float *out);
 

@@ -231,6 +231,7 @@ static BlockedRun *blocked_driver(const cn_window *w, int plain, size_t n) {
       ROW(cn_blocked_conv_f32_1), ROW(cn_blocked_conv_f32_1_narrow), ROW(cn_blocked_slide_f32),
       ROW(cn_blocked_slide_f32_few), ROW(cn_blocked_slide_f32_c1), ROW(cn_blocked_slide_f32_c1_few),
       ROW(cn_blocked_slide_f32_c3), ROW(cn_blocked_slide_f32_c3_few), ROW(cn_blocked_slide_f32_c3s2),
+      ROW(cn_blocked_groups_f32), ROW(cn_blocked_groups_f32_narrow), ROW(cn_blocked_groups_slide_f32), ROW(cn_blocked_groups_slide_f32_few),
 #undef ROW
   };
   const char *name = cn_blocked_driver(w, plain, n, CN_VF32_LANES, CN_BLOCKED_F32_SUMS);
