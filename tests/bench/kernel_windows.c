@@ -49,6 +49,21 @@ static void bench_blocked(Bench *b, size_t n, Shape p) {
   bench_row(b, cn_blocked_driver(&w, j.a.plain, n, lanes, b->s->sums), shape_text(&p), window_flop(&w), window_bytes(&w), run_blocked, &j);
 }
 
+/* p.m groups of p.c channels, of which a block has several, or each has several blocks. */
+static void bench_groups(Bench *b, Shape p) {
+  const size_t lanes = b->s->lanes, groups = p.m, channels = groups * p.c, of_part = p.c < lanes ? lanes : p.c;
+  p.m = channels;
+  cn_window w = window_of(&p);
+  w.groups = channels / of_part;
+  w.m = of_part;
+  BlockedJob j = {{.window = w, .blocks = of_part / lanes, .in = bench_room(b, channels * cn_volume(w.in)),
+                   .weights = bench_room(b, channels * p.c * cn_volume(w.kernel)), .out = bench_room(b, channels * cn_volume(w.out)),
+                   .ep = {.flags = CN_EP_ROW_BIAS, .bias = bench_room(b, channels)}}, NULL, 1};
+  j.scratch = bench_room(b, cn_blocked_conv_f32_scratch(&w, 0, j.a.blocks, 1, lanes, b->s->sums));
+  bench_row(b, cn_blocked_driver(&w, 0, 1, lanes, b->s->sums), shape_text(&p), 2.0 * (double)(channels * p.c * cn_volume(w.kernel) * cn_volume(w.out)),
+            pass_bytes(&w, channels), run_blocked, &j);
+}
+
 static void bench_all_blocked(Bench *b) {
   static const Shape slides[] = {{16, 1, 32, 32, 3, 1}, {16, 1, 20, 20, 3, 1}, {1, 1, 64, 64, 3, 1}, {1, 1, 30, 30, 3, 1}, {3, 1, 64, 64, 3, 1}, {3, 1, 30, 30, 3, 1}, {3, 1, 224, 224, 3, 2}};
   for (size_t n = 4; n > 0; n--) {
@@ -63,6 +78,11 @@ static void bench_all_blocked(Bench *b) {
   bench_blocked(b, 4, (Shape){256, 16, 14, 14, 3, 1});
   bench_blocked(b, 4, (Shape){128, 8, 1, 512, 3, 1});
   for (size_t i = 0; i < sizeof slides / sizeof *slides; i++) bench_blocked(b, 1, slides[i]);
+  if (b->s->lanes < 8) return;
+  bench_groups(b, (Shape){4, 32, 56, 56, 3, 1});
+  bench_groups(b, (Shape){4, 32, 28, 28, 3, 1});
+  bench_groups(b, (Shape){4, 64, 56, 56, 3, 2});
+  bench_groups(b, (Shape){16, 32, 14, 14, 3, 1});
 }
 
 typedef struct WinogradJob { cn_winograd_f32_args a; float *scratch; size_t side; } WinogradJob;
@@ -142,7 +162,8 @@ static void bench_blocked_windows(Bench *b) {
   bench_blocked_depthwise(b, "cn_blocked_depthwise_f32_3x3s2", s->blocked_depthwise_f32_3x3s2, (Shape){96, 96, 112, 112, 3, 2});
   bench_blocked_depthwise(b, "cn_blocked_depthwise_f32_5x5s1", s->blocked_depthwise_f32_5x5s1, (Shape){240, 240, 28, 28, 5, 1});
   bench_blocked_depthwise(b, "cn_blocked_depthwise_f32_5x5s2", s->blocked_depthwise_f32_5x5s2, (Shape){240, 240, 28, 28, 5, 2});
-  bench_blocked_depthwise(b, "cn_blocked_depthwise_f32", s->blocked_depthwise_f32, (Shape){64, 64, 28, 28, 7, 1});
+  bench_blocked_depthwise(b, "cn_blocked_depthwise_f32_7x7s1", s->blocked_depthwise_f32_7x7s1, (Shape){64, 64, 28, 28, 7, 1});
+  bench_blocked_depthwise(b, "cn_blocked_depthwise_f32", s->blocked_depthwise_f32, (Shape){64, 64, 28, 28, 9, 1});
   bench_blocked_pool(b, "cn_blocked_pool_f32_2x2s2", s->blocked_pool_f32_2x2s2, (Shape){64, 64, 56, 56, 2, 2});
   bench_blocked_pool(b, "cn_blocked_pool_f32_3x3s1", s->blocked_pool_f32_3x3s1, (Shape){64, 64, 28, 28, 3, 1});
   bench_blocked_pool(b, "cn_blocked_pool_f32_3x3s2", s->blocked_pool_f32_3x3s2, (Shape){64, 64, 56, 56, 3, 2});

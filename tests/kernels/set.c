@@ -88,6 +88,13 @@ CN_DRIVER size_t check_memory(const float *x) {
       bad += wrong(got, want, L);
     }
   }
+  for (size_t width = 2; width < L; width *= 2) {
+    for (size_t k = 0; k < width; k++) {
+      for (size_t i = 0; i < L; i++) want[i] = x[i / width * width + k];
+      cn_vf32_store(got, cn_vf32_load_spread(x, width, k));
+      bad += wrong(got, want, L);
+    }
+  }
   for (size_t i = 0; i < L; i++) want[i] = x[2 * i + 1];
   cn_vf32_store(got, cn_vf32_odd(cn_vf32_load(x), cn_vf32_load(x + L)));
   bad += wrong(got, want, L);
