@@ -8,8 +8,8 @@
 #include "kernels/pack.h"
 #include "kernels/winograd.h"
 
-/* Sizes of one convolution, which are known (pass_layout): m of all parts, blocks of one. */
-typedef struct Shape { size_t m, c, taps, block, blocks, parts; bool plain; } Shape;
+/* Sizes of one convolution, which are known (pass_layout): m of all parts, blocks of one. spread: a part is several groups in a block. */
+typedef struct Shape { size_t m, c, taps, block, blocks, parts; bool plain, spread; } Shape;
 
 static size_t known(const Dim *d) {
   int64_t v = 0;
@@ -125,8 +125,8 @@ static void choose_drivers(const Target *t, const cn_window *w, const Shape *sha
   cn_window all = *w;
   int64_t n;
   if (slides_best(t, w, shape->plain)) s->wide = 1, s->rest = s->rest_blocks = 0;
-  s->driver = cn_blocked_driver(w, shape->plain, s->wide, lanes, sums);
-  if (s->rest) s->rest_driver = cn_blocked_driver(w, shape->plain, s->rest, lanes, sums);
+  s->driver = cn_blocked_driver(w, shape->plain, shape->spread, s->wide, lanes, sums);
+  if (s->rest) s->rest_driver = cn_blocked_driver(w, shape->plain, shape->spread, s->rest, lanes, sums);
   s->rest_weights = weights_of(shape, shape->blocks - s->rest_blocks);
   if (!dim_is_const(images, &n)) return;
   all.images = (size_t)n;
@@ -143,7 +143,7 @@ static uint32_t lower_dense_weights(Lower *l, const Node *n, const Shape *shape,
   *ret_scratch = c->zero;
   split_blocks(l, s, shape->blocks);
   if (!window_blocked(c, win, s->parts, s->channels, dim_const(c, (int64_t)(shape->blocks * shape->block)), &known)) return pack_dense(l, s, shape, w); /* pass_layout takes no such */
-  if (l->opt->winograd && !shape->plain && s->parts == 1 && is_3x3(&known)) {
+  if (l->opt->winograd && !shape->plain && s->attr.group == 1 && is_3x3(&known)) {
     const float *weights = tensor_host_elements(l->a, w->data);
     s->winograd = winograd_choose(l->opt->target, &known, weights, shape->m, scratch_room(l, n), l->opt->shared);
     if (s->winograd.side) {
@@ -164,12 +164,15 @@ bool lower_blocked_conv(Lower *l, const Node *n, ConvStep *s) {
   uint32_t in[5] = {lower_dense(l, n->in[0], n->src), NO_TENSOR, NO_TENSOR, NO_TENSOR, NO_TENSOR}, out = lower_result(l, n->out[0]);
   const PTensor x = l->p->tensors.data[in[0]], y = l->p->tensors.data[out];
   Shape shape = {known(w->type.dims[0]), known(w->type.dims[1]), known(w->type.dims[2]) * known(w->type.dims[3]), (size_t)s->attr.block,
-                 known(y.dims[1]), 1, x.rank == 4};
+                 known(y.dims[1]), 1, x.rank == 4, false};
   const Dim *scratch = NULL;
   s->channels = w->type.dims[1];
   s->kernel = w->type.dims + 2;
   s->depthwise = s->attr.group > 1 && shape.c == 1;
-  if (s->attr.group > 1 && !s->depthwise) shape.parts = shape.c < shape.block ? shape.blocks : (size_t)s->attr.group;
+  if (s->attr.group > 1 && !s->depthwise) {
+    shape.spread = shape.c < shape.block;
+    shape.parts = shape.spread ? shape.blocks : (size_t)s->attr.group;
+  }
   shape.blocks /= shape.parts;
   s->parts = (uint32_t)shape.parts;
   s->w_packed = true;

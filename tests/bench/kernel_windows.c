@@ -31,11 +31,11 @@ static double window_bytes(const cn_window *w) { return 4.0 * (double)(w->c * cn
 static double pass_bytes(const cn_window *w, size_t channels) { return 4.0 * (double)(channels * (cn_volume(w->in) + cn_volume(w->out))); }
 
 /* ---- blocked channels ---- */
-typedef struct BlockedJob { cn_blocked_conv_f32_args a; float *scratch; size_t n; } BlockedJob;
+typedef struct BlockedJob { cn_blocked_conv_f32_args a; const char *driver; float *scratch; size_t n; } BlockedJob;
 
 static void run_blocked(const KernelSet *s, const void *job) {
   const BlockedJob *j = job;
-  s->blocked_driver(&j->a.window, j->a.plain, j->n)(&j->a, j->scratch, 0, s->blocked_tasks(&j->a, j->n));
+  s->blocked_driver(j->driver)(&j->a, j->scratch, 0, s->blocked_tasks(&j->a, j->n));
 }
 
 static void bench_blocked(Bench *b, size_t n, Shape p) {
@@ -44,9 +44,9 @@ static void bench_blocked(Bench *b, size_t n, Shape p) {
   const cn_window w = window_of(&p);
   BlockedJob j = {{.window = w, .plain = w.c < 4, .blocks = blocks, .in = bench_room(b, cn_round_up(w.c, lanes) * cn_volume(w.in)),
                    .weights = bench_room(b, w.c * w.m * cn_volume(w.kernel)), .out = bench_room(b, w.m * cn_volume(w.out)),
-                   .ep = {.flags = CN_EP_ROW_BIAS | CN_EP_CLAMP, .bias = bench_room(b, w.m), .hi = 6.0f}}, NULL, n};
+                   .ep = {.flags = CN_EP_ROW_BIAS | CN_EP_CLAMP, .bias = bench_room(b, w.m), .hi = 6.0f}}, cn_blocked_driver(&w, w.c < 4, 0, n, lanes, b->s->sums), NULL, n};
   j.scratch = bench_room(b, cn_blocked_conv_f32_scratch(&w, j.a.plain, blocks, n, lanes, b->s->sums));
-  bench_row(b, cn_blocked_driver(&w, j.a.plain, n, lanes, b->s->sums), shape_text(&p), window_flop(&w), window_bytes(&w), run_blocked, &j);
+  bench_row(b, j.driver, shape_text(&p), window_flop(&w), window_bytes(&w), run_blocked, &j);
 }
 
 /* p.m groups of p.c channels, of which a block has several, or each has several blocks. */
@@ -58,9 +58,9 @@ static void bench_groups(Bench *b, Shape p) {
   w.m = of_part;
   BlockedJob j = {{.window = w, .blocks = of_part / lanes, .in = bench_room(b, channels * cn_volume(w.in)),
                    .weights = bench_room(b, channels * p.c * cn_volume(w.kernel)), .out = bench_room(b, channels * cn_volume(w.out)),
-                   .ep = {.flags = CN_EP_ROW_BIAS, .bias = bench_room(b, channels)}}, NULL, 1};
+                   .ep = {.flags = CN_EP_ROW_BIAS, .bias = bench_room(b, channels)}}, cn_blocked_driver(&w, 0, p.c < lanes, 1, lanes, b->s->sums), NULL, 1};
   j.scratch = bench_room(b, cn_blocked_conv_f32_scratch(&w, 0, j.a.blocks, 1, lanes, b->s->sums));
-  bench_row(b, cn_blocked_driver(&w, 0, 1, lanes, b->s->sums), shape_text(&p), 2.0 * (double)(channels * p.c * cn_volume(w.kernel) * cn_volume(w.out)),
+  bench_row(b, j.driver, shape_text(&p), 2.0 * (double)(channels * p.c * cn_volume(w.kernel) * cn_volume(w.out)),
             pass_bytes(&w, channels), run_blocked, &j);
 }
 

@@ -78,18 +78,20 @@ void blocked_result(Case *c, const cn_conv_f32_args *a, size_t room, float *out)
 }
 
 /* What a run derives from the case alone: blocks at a time, those of a part in whole groups of them, whether the input stays plain, which some drivers are
- * for; the window with such parts as groups. */
+ * for, or groups lie within blocks; the window with such parts as groups. */
 typedef struct BlockedCase {
   size_t n, blocks;
-  int plain;
+  int plain, spread;
   cn_window window;
 } BlockedCase;
+
 static BlockedCase blocked_case(const Case *c, const cn_window *w) {
   const char *tiled = strstr(c->kernel, "_conv_f32_");
   const size_t n = tiled ? (size_t)(tiled[strlen("_conv_f32_")] - '0') : 1;
   const size_t lanes = c->set->lanes;
-  BlockedCase k = {n, cn_round_up(cn_ceil_div(w->m, lanes), n), w->groups == 1 && (tiled ? w->c <= 4 && c->index % 2 : strstr(c->kernel, "_f32_c") != NULL), *w};
-  if (w->groups > 1 && w->c < lanes) k.window.groups = cn_ceil_div(w->groups * w->m, lanes);
+  const int plain = w->groups == 1 && (tiled ? w->c <= 4 && c->index % 2 : strstr(c->kernel, "_f32_c") != NULL);
+  BlockedCase k = {n, cn_round_up(cn_ceil_div(w->m, lanes), n), plain, w->groups > 1 && w->c < lanes, *w};
+  if (k.spread) k.window.groups = cn_ceil_div(w->groups * w->m, lanes);
   k.window.m = k.blocks * lanes;
   return k;
 }
@@ -97,7 +99,7 @@ static BlockedCase blocked_case(const Case *c, const cn_window *w) {
 /* What of this call's tasks the tasks t0 .. t1 of `all` stand for. */
 static void run_share(Case *c, const cn_blocked_conv_f32_args *b, float *scratch, size_t t0, size_t t1, size_t all, size_t n) {
   const size_t own = c->set->blocked_tasks(b, n);
-  c->set->blocked_driver(&b->window, b->plain, n)(b, scratch, t0 * own / all, t1 * own / all);
+  c->set->blocked_driver(c->kernel)(b, scratch, t0 * own / all, t1 * own / all);
 }
 
 static void run_blocked(Case *c, const cn_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
@@ -150,8 +152,8 @@ static cn_window pick_blocked(Case *c) {
   w.c = pick(c, 3) ? 1 + pick(c, 4) : 1 + pick(c, (uint32_t)(3 * c->set->lanes));
   if (strstr(c->kernel, "_groups_")) { /* some of them a block */
     w.c = cn_min((size_t)2 << pick(c, 3), c->set->lanes / 2);
-    w.groups = 2 + pick(c, 40);
-  } else if (!strstr(c->kernel, "_f32_c") && pick(c, 4) == 0) { /* of whole blocks */
+    w.groups = 2 + pick(c, (uint32_t)(2 * c->set->lanes / w.c));
+  } else if (!strstr(c->kernel, "_f32_c") && pick(c, 16) == 0) { /* of whole blocks */
     w.c = c->set->lanes * (1 + pick(c, 2));
     w.groups = 2 + pick(c, 2);
   }
@@ -190,9 +192,8 @@ static void test_blocked(Case *c) {
     cn_conv_f32_args a = {.window = pick_blocked(c)};
     cn_window *w = &a.window;
     BlockedCase k = blocked_case(c, w);
-    if (strcmp(cn_blocked_driver(&k.window, k.plain, k.n, lanes, c->set->sums), c->kernel) != 0) continue;
-    const int within = w->groups > 1 && w->c < lanes;
-    w->m = within ? w->c : w->groups > 1 ? k.n * lanes * (1 + pick(c, 2)) : 1 + pick(c, (uint32_t)(2 * k.n * lanes));
+    if (strcmp(cn_blocked_driver(&k.window, k.plain, k.spread, k.n, lanes, c->set->sums), c->kernel) != 0) continue;
+    w->m = k.spread ? w->c : w->groups > 1 ? k.n * lanes * (1 + pick(c, 2)) : 1 + pick(c, (uint32_t)(2 * k.n * lanes));
     k = blocked_case(c, w);
     const float *weights = conv_operands(c, &a);
     a.weights = packed_parts(c, &a, weights, &k);

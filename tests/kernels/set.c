@@ -230,7 +230,7 @@ static size_t pool_f32_scratch(const cn_window *w) { return cn_pool_f32_scratch(
 static size_t blocked_lrn_tasks(const cn_blocked_lrn_f32_args *a) { return cn_blocked_lrn_f32_tasks(a); }
 static size_t blocked_tasks(const cn_blocked_conv_f32_args *a, size_t n) { return cn_blocked_tasks(a, n); }
 
-static BlockedRun *blocked_driver(const cn_window *w, int plain, size_t n) {
+static BlockedRun *blocked_driver(const char *name) {
   static const struct { const char *name; BlockedRun *run; } rows[] = {
 #define ROW(name) {#name, name}
       ROW(cn_blocked_conv_f32_4), ROW(cn_blocked_conv_f32_4_narrow), ROW(cn_blocked_conv_f32_3),
@@ -241,7 +241,6 @@ static BlockedRun *blocked_driver(const cn_window *w, int plain, size_t n) {
       ROW(cn_blocked_groups_f32), ROW(cn_blocked_groups_f32_narrow), ROW(cn_blocked_groups_slide_f32), ROW(cn_blocked_groups_slide_f32_few),
 #undef ROW
   };
-  const char *name = cn_blocked_driver(w, plain, n, CN_VF32_LANES, CN_BLOCKED_F32_SUMS);
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
     if (strcmp(rows[i].name, name) == 0) return rows[i].run;
   abort();

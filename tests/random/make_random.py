@@ -232,8 +232,8 @@ def main():
         if len(index) == options.count:
             break
     for folder in sorted(p for p in (HERE / "kept").iterdir() if p.is_dir()):  # graphs that were wrong once, reduced
-        shutil.copytree(folder, options.output / "random" / folder.name)
-        index.append({"kind": "random", "name": folder.name, "op": "kept", "ops": [], **json.loads((folder / "tolerance.json").read_text())})
+        shutil.copytree(folder, options.output / "kept" / folder.name)
+        index.append({"kind": "kept", "name": folder.name, "op": "kept", "ops": [], **json.loads((folder / "tolerance.json").read_text())})
     (options.output / "index.json").write_text(json.dumps(index, indent=0) + "\n")
     for why, n in refused.most_common(12):
         print(f"  drawn again: {n} times: {why}")

@@ -74,7 +74,10 @@ def conv_block(g):
     """Convolution, normalisation, a sum with what came before, activation."""
     x = g.pick(REAL, 4, 4, test=lambda v: 0 not in v.shape)
     c = x.shape[1]
-    group = g.r.choice((1, 1, c))
+    if g.r.random() < 0.3:  # as wide as vectors and their blocks
+        c = g.r.choice((8, 12, 16, 32))
+        x = then(g, "Conv", x, g.constant(small(g, c, x.shape[1], 1, 1)), shape=(x.shape[0], c, *x.shape[2:]))
+    group = g.r.choice((1, 1, c, g.r.choice([n for n in range(1, c + 1) if c % n == 0])))
     k = g.r.choice((1, 3))
     operands = [x, g.constant(small(g, c, c // group, k, k))] + ([g.constant(small(g, c))] if g.r.random() < 0.5 else [])
     y = then(g, "Conv", *operands, group=group, kernel_shape=[k, k], pads=[k // 2] * 4)
