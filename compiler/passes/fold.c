@@ -1,9 +1,12 @@
 /* Constant folding: a node of constant operands is lowered without fusion and run by the reference evaluation. One whose result is much larger
- * than what it is made of stays, as it is cheaper to compute than to load, until what is computed from it is dear: then all of that folds. */
+ * than what it is made of stays, as it is cheaper to compute than to load, until what is computed from it is dear: then all of that folds. One that
+ * has a neutral constant gives its other operand. */
 #include "interp/interp.h"
 #include "lower/lower.h"
 #include "lower/virt.h"
 #include "passes/passes.h"
+
+#include <math.h>
 
 /* All passes together make at most MOST bytes and twice the model's own constants: castnet keeps to 64 MiB and 4 times the file. */
 enum { SMALL = 1 << 14, BUDGET_NODE = 1 << 28, GROWTH = 4, MOST = 16 << 20 };
@@ -107,11 +110,40 @@ static void fold_weights(Fold *f, Node *n) {
   }
 }
 
+/* Zeros by their sign, too. */
+static bool is_all(const Value *v, double want) {
+  if (!v->data || !v->data->n) return false;
+  for (size_t k = 0; k < v->data->n; k++) {
+    const double x = tensor_real(v->data, k);
+    if (x != want || signbit(x) != signbit(want)) return false;
+  }
+  return true;
+}
+
+/* x of x * 1, x / 1, pow(x, 1), x - 0 and, where that keeps a negative zero, x + 0; else NULL. */
+static Value *without_neutral(const Node *n) {
+  if (n->op != OP_POINTWISE || n->n_in != 2 || n->n_out != 1) return NULL;
+  const Expr *e = &((const PointwiseAttr *)n->attr)->expr;
+  const ExprNode *last = &e->nodes[e->n - 1];
+  const bool is_float = dtype_is_float(n->out[0]->type.dtype);
+  if (e->n != 3 || last->kind != EXPR_FN || e->nodes[0].kind != EXPR_INPUT || e->nodes[1].kind != EXPR_INPUT) return NULL;
+  if (!is_float && !dtype_is_int(n->out[0]->type.dtype)) return NULL;
+  for (unsigned k = 0; k < 2; k++) { /* the constant's place */
+    Value *x = n->in[e->nodes[last->args[!k]].operand];
+    const Value *constant = n->in[e->nodes[last->args[k]].operand];
+    const bool product = last->fn == SC_mul || (k == 1 && (last->fn == SC_div || last->fn == SC_pow)), sum = last->fn == SC_add || (k == 1 && last->fn == SC_sub);
+    if ((!product && !sum) || !type_same(&x->type, &n->out[0]->type)) continue;
+    if (is_all(constant, product ? 1.0 : is_float && last->fn == SC_add ? -0.0 : 0.0)) return x;
+  }
+  return NULL;
+}
+
 static bool fold(Builder *b, const Node *n, Value **ret, void *user) {
   Fold *f = user;
   Chain c = {0};
   size_t bytes;
   (void)b;
+  if ((ret[0] = without_neutral(n)) != NULL) return true;
   if (n->op == OP_CONV || n->op == OP_CONTRACT || n->op == OP_RECURRENT) fold_weights(f, (Node *)(uintptr_t)n);
   if (!foldable_op(n) || !add_to_chain(f, &c, n) || !result_bytes(n, &bytes)) return false;
   const bool grows = bytes > SMALL && bytes / GROWTH > c.bytes; /* cheaper to compute than to store */
