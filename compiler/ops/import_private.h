@@ -180,5 +180,6 @@ const Dim *import_known_dim(Importer *im, const OnnxDim *d);
 /* What a declared sequence or optional holds. */
 bool import_seq_type(Importer *im, const OnnxType *t, Str name, SeqType *ret);
 void import_declare_symbols(Importer *im, const OnnxGraph *g);
+bool import_dims_exist(Arena *a, Diags *d, const OnnxGraph *g, const ImportOptions *opt); /* or E0001 for one that no input has */
 
 #endif

@@ -120,6 +120,7 @@ static Ir *import_believing(Arena *a, Diags *d, const OnnxModel *m, const Import
 /* Sizes that only data decide are taken from the declared outputs. Where the model contradicts them, they are wrong. */
 Ir *import_model(Arena *a, Diags *d, const OnnxModel *m, const ImportOptions *opt) {
   bool believed;
+  if (!import_dims_exist(a, d, m->graph, opt)) return NULL;
   Ir *ir = import_believing(a, d, m, opt, &believed);
   if (ir || !believed) return ir;
   const Diags said = *d;

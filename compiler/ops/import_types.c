@@ -81,10 +81,46 @@ static bool is_named(const OnnxDim *d) {
   return d->kind == ONNX_DIM_PARAM && d->param.len && !str_is(d->param, "?") && !str_is(d->param, "-1") && !str_is(d->param, "None");
 }
 
+/* The name of a dimension, or what is shown of it and stands in C: underscores for what no identifier has. */
+static bool means_dim(Str said, Str name) {
+  if (said.len != name.len) return false;
+  for (size_t i = 0; i < name.len; i++) {
+    const char c = name.ptr[i];
+    const bool kept = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+    if (said.ptr[i] != c && (kept || said.ptr[i] != '_')) return false;
+  }
+  return true;
+}
+
+static Str unnamed_dim(Arena *a, Str value, size_t axis) { return arena_printf(a, "%.*s_d%zu", STR_WHOLE(value), axis); }
+
+bool import_dims_exist(Arena *a, Diags *d, const OnnxGraph *g, const ImportOptions *opt) {
+  enum { SHOWN = 8 };
+  for (size_t o = 0; o < opt->n_dims; o++) {
+    StrBuf there = sb_new(a);
+    size_t n = 0;
+    bool found = false;
+    for (size_t i = 0; i < g->n_inputs; i++) {
+      const OnnxType *t = g->inputs[i].type;
+      for (size_t k = 0; t && t->kind == ONNX_TYPE_TENSOR && k < t->n_dims; k++) {
+        if (t->dims[k].kind == ONNX_DIM_VALUE && t->dims[k].value >= 0) continue;
+        Str name = is_named(&t->dims[k]) ? t->dims[k].param : unnamed_dim(a, g->inputs[i].name, k);
+        found = found || means_dim(opt->dims[o].name, name);
+        if (n++ < SHOWN) sb_printf(&there, "%s%s", n > 1 ? ", " : "", diag_quote(d, name));
+      }
+    }
+    if (found) continue;
+    Diag *e = diag_add(d, DIAG_E0001, (DiagPlace){0}, "--dim: no input has a dimension %s", diag_quote(d, opt->dims[o].name));
+    e->hint = n ? arena_printf(d->arena, "known: %s%s", there.data, n > SHOWN ? ", ..." : "") : str_c("known: none, all sizes are fixed");
+    return false;
+  }
+  return true;
+}
+
 static const Dim *input_symbol(Importer *im, Str name) {
   int64_t lo = 1, hi = INT32_MAX;
   for (size_t i = 0; i < im->opt->n_dims; i++)
-    if (str_eq(im->opt->dims[i].name, name)) lo = im->opt->dims[i].lo, hi = im->opt->dims[i].hi;
+    if (means_dim(im->opt->dims[i].name, name)) lo = im->opt->dims[i].lo, hi = im->opt->dims[i].hi;
   return lo == hi ? dim_const(im->ir->dims, lo) : dim_symbol(im->ir->dims, name, lo, hi, DIM_FROM_INPUT);
 }
 
@@ -110,7 +146,7 @@ const Dim *import_known_dim(Importer *im, const OnnxDim *d) {
   if (d->kind == ONNX_DIM_VALUE && d->value >= 0) return dim_const(im->ir->dims, d->value);
   if (!is_named(d)) return NULL;
   for (size_t i = 0; i < im->opt->n_dims; i++)
-    if (str_eq(im->opt->dims[i].name, d->param) && im->opt->dims[i].lo == im->opt->dims[i].hi) return dim_const(im->ir->dims, im->opt->dims[i].lo);
+    if (means_dim(im->opt->dims[i].name, d->param) && im->opt->dims[i].lo == im->opt->dims[i].hi) return dim_const(im->ir->dims, im->opt->dims[i].lo);
   const Dim *e = parameter_expression(im, d->param), *symbol = e ? NULL : dim_symbol_find(im->ir->dims, d->param);
   return e ? e : symbol && symbol->symbol.origin == DIM_FROM_INPUT ? symbol : NULL;
 }
@@ -121,10 +157,7 @@ static const Dim *import_dim(Importer *im, const OnnxDim *d, Str name, size_t ax
     const Dim *e = parameter_expression(im, d->param);
     return e ? e : input_symbol(im, d->param);
   }
-  StrBuf b = sb_new(im->a);
-  sb_str(&b, name);
-  sb_printf(&b, "_d%zu", axis);
-  return input_symbol(im, sb_view(&b));
+  return input_symbol(im, unnamed_dim(im->a, name, axis));
 }
 
 void import_declare_symbols(Importer *im, const OnnxGraph *g) {

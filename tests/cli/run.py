@@ -88,6 +88,11 @@ def test_usage(b):
     b.fails(2, "known: c99", "compile", "m.onnx", "-o", "out", "--target", "z80")
     b.fails(2, "auto, c, asm, embed, bin", "compile", "m.onnx", "-o", "out", "--weights", "gzip")
     b.fails(2, "E0001", "compile", "m.onnx", "-o", "out", "--dim", "n")
+    b.fails(2, "all sizes are fixed", "compile", "m.onnx", "-o", "out", "--dim", "n=2")
+    b.write("open.onnx", to_bytes(model([node("Neg", ["x"], ["y"])], [value("x", F32, ("n.rows", None, 3))], [value("y", F32, ("n.rows", None, 3))])))
+    b.fails(2, 'known: "n.rows", "x_d1"', "compile", "open.onnx", "-o", "out", "--dim", "rows=2")
+    for rows in ("n.rows=2", "n_rows=2"):
+        expect("float[2][5][3]" in b.good("inspect", "open.onnx", "--dim", rows, "--dim", "x_d1=5").out, f"--dim {rows} fixes no size")
     b.fails(2, "known: model, graph", "compile", "m.onnx", "--dump", "soup")
     b.fails(2, "E0001", "explain", "E9999")
     expect(not (b.folder / "out").exists(), "something was written")
