@@ -280,15 +280,38 @@ castnet_plan_step castnet_get_plan_step(const castnet *c, size_t i) {
   return (castnet_plan_step){step_names[s->kind], slice(s->src.node_name), slice(s->src.op_type)};
 }
 
+/* Elements of float32 between 0 and the least normal number. */
+static uint64_t count_subnormal(const OnnxTensor *t) {
+  uint64_t n = 0;
+  if (dtype_from_onnx(t->data_type) != DT_f32 || !t->data) return 0;
+  const unsigned char *p = t->data; /* the file's byte order */
+  for (size_t i = 0; i < t->data_bytes / 4; i++, p += 4) n += (p[3] & 0x7f) == 0 && (p[2] & 0x80) == 0 && (p[0] | p[1] | p[2]);
+  return n;
+}
+
+static void add_parameters(const OnnxTensor *t, castnet_size *ret) {
+  const DType type = dtype_from_onnx(t->data_type);
+  ret->parameters += t->n_elements;
+  ret->parameter_bytes += (t->n_elements * dtype_rows[type].bits + 7) / 8;
+  ret->subnormal_parameters += count_subnormal(t);
+}
+
+static void add_parameters_of(const OnnxGraph *g, castnet_size *ret) {
+  for (size_t i = 0; i < g->n_initializers; i++) add_parameters(&g->initializers[i], ret);
+  for (size_t i = 0; i < g->n_nodes; i++) {
+    const OnnxNode *n = &g->nodes[i];
+    for (size_t k = 0; k < n->n_attrs; k++) {
+      if (n->attrs[k].g) add_parameters_of(n->attrs[k].g, ret);
+      if (n->attrs[k].t && str_is(n->op_type, "Constant")) add_parameters(n->attrs[k].t, ret);
+    }
+  }
+}
+
 castnet_size castnet_get_size(const castnet *c) {
   if (!c->compiled) return (castnet_size){0};
   const OnnxGraph *g = c->pipe.model->graph;
   castnet_size r = {.nodes = g->n_nodes, .weights = c->pipe.result.weights_bytes};
-  for (size_t i = 0; i < g->n_initializers; i++) {
-    const DType t = dtype_from_onnx(g->initializers[i].data_type);
-    r.parameters += g->initializers[i].n_elements;
-    r.parameter_bytes += (g->initializers[i].n_elements * dtype_rows[t].bits + 7) / 8;
-  }
+  add_parameters_of(g, &r);
   return r;
 }
 

@@ -71,6 +71,7 @@ typedef struct castnet_options {
   int ignore_output_shapes; /* sizes that the graph's outputs are declared to have are not believed, where only data decide them */
   int no_winograd;     /* compute 3x3 convolutions directly, not by Winograd's tiles where these are quicker */
   int no_blocks;       /* keep channels plain: no convolution computes on blocks of a vector's channels */
+  int flush_subnormals; /* a call takes operands and results below the least normal number as zero */
 } castnet_options;
 
 /* Compiles the model at `path`; options may be NULL. Whatever is not CASTNET_STATUS_OK left diagnostics. */
@@ -202,7 +203,8 @@ size_t castnet_n_plan_steps(const castnet *c);
 castnet_plan_step castnet_get_plan_step(const castnet *c, size_t i);
 
 typedef struct castnet_size {
-  uint64_t nodes, parameters, parameter_bytes; /* of the model's file: nodes, elements and bytes of initializers */
+  uint64_t nodes, parameters, parameter_bytes; /* of the model's file: nodes; elements and bytes of initializers and Constant nodes, in bodies too */
+  uint64_t subnormal_parameters;               /* of those, float32 numbers between 0 and 2^-126 */
   uint64_t weights;                            /* bytes that the generated code holds or is given */
 } castnet_size;
 castnet_size castnet_get_size(const castnet *c);

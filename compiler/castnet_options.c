@@ -40,10 +40,11 @@ static bool read_threads(Diags *d, const char *word, PipelineOptions *o) {
   return !word || on || off || wrong_option(d, "choice of threads", word, "on, off, all");
 }
 
-static bool read_poison(Diags *d, bool wanted, BackendOptions *b) {
-  b->poison = wanted;
+/* What code in C alone can do. */
+static bool read_switch(Diags *d, const char *option, bool wanted, const BackendOptions *b, bool *ret) {
+  *ret = wanted;
   if (!wanted || !b->target || strcmp(b->target->language, "c") == 0) return true;
-  (void)diag_add(d, DIAG_E0001, (DiagPlace){0}, "--poison: code for target %s runs on a device", b->target->name);
+  (void)diag_add(d, DIAG_E0001, (DiagPlace){0}, "%s: code for target %s runs on a device", option, b->target->name);
   return false;
 }
 
@@ -86,6 +87,7 @@ static Str options_text(Arena *a, const castnet_options *o, const BackendOptions
   if (o->no_reuse) sb_puts(&s, " --no-reuse");
   if (o->ignore_output_shapes) sb_puts(&s, " --ignore-output-shapes");
   if (o->poison) sb_puts(&s, " --poison");
+  if (o->flush_subnormals) sb_puts(&s, " --flush-subnormals");
   if (o->threads) sb_printf(&s, " --threads=%s", o->threads);
   return s.len ? (Str){s.data + 1, s.len - 1} : STR("");
 }
@@ -102,7 +104,8 @@ bool castnet_read_options(Arena *a, Diags *d, const char *path, const castnet_op
   ok &= read_threads(d, o->threads, ret);
   ok &= read_weights(d, o->weights, &ret->backend);
   ok &= read_outputs(d, o->outputs, &ret->backend);
-  ok &= read_poison(d, o->poison != 0, &ret->backend);
+  ok &= read_switch(d, "--poison", o->poison != 0, &ret->backend, &ret->backend.poison);
+  ok &= read_switch(d, "--flush-subnormals", o->flush_subnormals != 0, &ret->backend, &ret->backend.flush_subnormals);
   if (o->dump_stage && !pipeline_is_stage(o->dump_stage))
     ok = wrong_option(d, "stage", o->dump_stage, "model, graph, passes, program, plan");
   ret->dump_stage = o->dump_stage;

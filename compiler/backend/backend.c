@@ -102,19 +102,35 @@ static Str level_run(Frame *f) {
   return arena_printf(f->arena, "int %.*s_run", STR_WHOLE(level_name(f->arena, f->name, f->opt->target)));
 }
 
-static Str run_text(Frame *f) {
+/* What callers call: N_run, or behind what looks at the machine first. */
+static Str outer_run(Frame *f) {
   if (frame_is_level(f)) return level_run(f);
   if (!f->opt->target->isa_level) return arena_printf(f->arena, "int %.*s_run", STR_WHOLE(f->name));
   return STR("CN_NOINLINE int run_body");
 }
 
+static Str run_text(Frame *f) { return f->opt->flush_subnormals ? STR("CN_NOINLINE int run_flushed") : outer_run(f); }
+
+/* Around the body, a function of its own: no arithmetic of it moves before or behind. */
+static Str flush_text(Frame *f) {
+  if (!f->opt->flush_subnormals) return STR("");
+  return arena_printf(f->arena, "\n%.*s%.*s {\n"
+                      "  cn_flushed f;\n"
+                      "  cn_flush_begin(&f, env);\n"
+                      "  const int error = run_flushed(in, out, ws, ws_size, &f.own);\n"
+                      "  cn_flush_end(&f);\n"
+                      "  return error;\n}\n", STR_WHOLE(outer_run(f)), STR_WHOLE(parameters(f)));
+}
+
+/* Behind the body. */
 static Str gate_text(Frame *f) {
   const Target *t = f->opt->target;
-  if (!t->isa_level) return STR("");
-  return arena_printf(f->arena, "\n/* %s */\nCN_ISA_BASELINE\n"
+  Str flush = flush_text(f);
+  if (frame_is_level(f) || !t->isa_level) return flush;
+  return arena_printf(f->arena, "%.*s\n/* %s */\nCN_ISA_BASELINE\n"
                       "int %.*s_run%.*s {\n"
                       "  return %s_of(env) >= %" PRIu32 " ? run_body(in, out, ws, ws_size, env) : CASTNET_ERR_ISA;\n}\n",
-                      t->name, STR_WHOLE(f->name), STR_WHOLE(parameters(f)), t->isa_detect, t->isa_level);
+                      STR_WHOLE(flush), t->name, STR_WHOLE(f->name), STR_WHOLE(parameters(f)), t->isa_detect, t->isa_level);
 }
 
 static Str prototypes_text(const Common *c) {
@@ -193,6 +209,7 @@ static bool level_texts(Frame *f, EmitCtx *c, Texts *t) {
   t->body = sb_view(&body);
   t->steps = sb_view(&c->functions);
   t->run = run_text(f);
+  t->gate = gate_text(f);
   return check_decided(c, t->body);
 }
 
@@ -210,7 +227,6 @@ static bool close_texts(Frame *f, const EmitCtx *c, Texts *t) {
 static bool whole_file(Frame *f, EmitCtx *c, Texts *t) {
   *t = (Texts){.f = f, .target = f->opt->target, .skeleton = f->lang->skeleton, .file = arena_printf(f->arena, "%.*s%s", STR_WHOLE(f->name), f->lang->suffix)};
   shared_texts(f, t);
-  t->gate = gate_text(f);
   return level_texts(f, c, t) && close_texts(f, c, t);
 }
 

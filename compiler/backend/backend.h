@@ -22,6 +22,7 @@ typedef struct BackendOptions {
   const Target *target;
   WeightsMode weights;
   OutputsMode outputs;
+  bool flush_subnormals; /* N_run takes subnormal numbers as zero */
   bool poison;        /* between steps N_run overwrites what no later one reads */
   uint64_t model_hash[2]; /* XXH128 of the model's file, high half first (hash128) */
   Str options;        /* the options that change the output, as on the command line without paths; may be empty */

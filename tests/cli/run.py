@@ -7,6 +7,7 @@ import argparse
 import json
 import os
 import platform
+import platform
 import shutil
 import signal
 import subprocess
@@ -309,6 +310,60 @@ int my_positive(const castnet_tensor *in, size_t n_in, castnet_tensor *out, size
                            ("output_1", numpy_helper.from_array(np.stack([p, p]), "z"))):
             b.write(f"positive_{k}/{name}.pb", data.SerializeToString())
     b.good("check", "p.onnx", "positive_0", "positive_1", "--op", "my::Positive=my_positive", "--source", "positive.c", "--cc", b.cc)
+
+
+def test_flush_subnormals(b):
+    tiny = np.float32(1e-40)
+    b.write("tiny.onnx", to_bytes(model([node("Mul", ["x", "w"], ["y"])], [value("x", F32, (64,))], [value("y", F32, (64,))],
+                                        [constant("w", np.array([0.5], np.float32))])))
+    x = np.resize(np.array([tiny, 2e-38, 2e-20, -tiny], np.float32), 64)
+    flushed = np.resize(np.array([0, 0, 1e-20, 0], np.float32), 64)
+    for name, y in (("kept", x * np.float32(0.5)), ("flushed", flushed)):
+        b.write(f"{name}/input_0.pb", numpy_helper.from_array(x, "x").SerializeToString())
+        b.write(f"{name}/output_0.pb", numpy_helper.from_array(y, "y").SerializeToString())
+    exact = ("--atol", "0", "--rtol", "0", "--cc", b.cc)
+    b.fails(2, "runs on a device", "compile", "tiny.onnx", "-o", "out", "--target", "cuda", "--flush-subnormals")
+    for target in ("c99", "x86-64-v3", "x86-64"):
+        b.good("check", "tiny.onnx", "kept", "--target", target, *exact)
+        b.good("check", "tiny.onnx", "flushed", "--target", target, "--flush-subnormals", *exact)
+    # shares on another thread flush too, and the caller's arithmetic is its own again
+    b.good("compile", "tiny.onnx", "-o", "flush", "--name", "m", "--weights", "c", "--threads", "all", "--flush-subnormals")
+    b.write("flush/main.c", b'''#include "m.h"
+#include <fenv.h>
+#include <pthread.h>
+typedef struct { void (*fn)(void *, size_t); void *arg; size_t i; } Share;
+static int shares;
+static void *run(void *p) {
+  Share *s = p;
+  fesetenv(FE_DFL_ENV); /* a new thread has its maker's */
+  s->fn(s->arg, s->i);
+  return NULL;
+}
+static int on_threads(void *user, size_t n, void (*fn)(void *arg, size_t i), void *arg) {
+  for (size_t i = 0; i < n; i++, shares++) {
+    Share s = {fn, arg, i};
+    pthread_t t;
+    if (pthread_create(&t, user, run, &s) || pthread_join(t, NULL)) return 1;
+  }
+  return 0;
+}
+int main(void) {
+  static float x[64], y[64];
+  volatile float tiny = 1e-40f, half = 0.5f;
+  castnet_env env = {.size = sizeof env, .parallel_for = on_threads};
+  m_inputs in = {.x = x};
+  m_outputs out = {.y = y};
+  for (int i = 0; i < 64; i++) x[i] = tiny, y[i] = 1;
+  if (m_run(&in, &out, NULL, 0, &env) != CASTNET_OK || shares < 2) return 1;
+  for (int i = 0; i < 64; i++)
+    if (y[i] != 0) return 2;
+  return tiny * half > 0 ? 0 : 3;
+}
+''')
+    built = harness.run([b.cc, "-O1", "-ffp-contract=off", "-pthread", *sorted((b.folder / "flush").glob("*.c")), "-o", b.folder / "flush" / "main", "-lm"], 120)
+    expect(built.status == 0, built.err[:400])
+    ran = harness.run([b.folder / "flush" / "main"], 60)
+    expect(ran.status == 0, f"exit {ran.status} of {platform.machine()}")
 
 
 def test_interruption(b):
