@@ -79,6 +79,9 @@ static bool scale_conv(Builder *b, const Node *n, const Fuse *f, Value **ret) {
   return ret[0] != NULL;
 }
 
+/* Whether what a pad of `first` elements cuts off may be what a second puts zeros in place of. */
+static bool crops_below(const Dim *first, const Dim *second) { return first->lo < 0 && second->hi > 0; }
+
 /* Zero pads of the spatial axes alone. */
 static bool absorb_pad(Builder *b, const Node *n, const Fuse *f, Value **ret) {
   const Node *pad = n->in[0]->def;
@@ -95,7 +98,7 @@ static bool absorb_pad(Builder *b, const Node *n, const Fuse *f, Value **ret) {
   ConvAttr grown = *a;
   const Dim **lo = NEW_ARRAY(b->ir->arena, const Dim *, a->n_spatial), **hi = NEW_ARRAY(b->ir->arena, const Dim *, a->n_spatial);
   for (uint32_t i = 0; i < a->n_spatial; i++) {
-    if (a->dilate_x[i] != 1) return false;
+    if (a->dilate_x[i] != 1 || crops_below(pa->lo[2 + i], a->pad_lo[i]) || crops_below(pa->hi[2 + i], a->pad_hi[i])) return false;
     lo[i] = dim_add(b->ir->dims, a->pad_lo[i], pa->lo[2 + i]);
     hi[i] = dim_add(b->ir->dims, a->pad_hi[i], pa->hi[2 + i]);
   }

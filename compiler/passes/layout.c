@@ -8,13 +8,15 @@
 
 enum { FEW_CHANNELS = 4, PLAIN_CHANNELS = 8, MIN_PIXELS = 1, WORK = 512, CHAIN = 128, CACHED = 8192, SIDE = 1 << 20, AREA = 1 << 24 };
 
+typedef struct Copy { Value *v; const Graph *graph; } Copy; /* NULL: none; where it is made: bodies may read it, nobody outside */
+
 typedef struct Layout {
   Arena *arena; /* of the pass */
   int64_t block, sums;
   int64_t *ahead; /* by value id before the pass: products of the chain of convolutions, one image's, that reads it */
   bool *taken;    /* so: whether somebody computes on its blocks, behind element-wise work and moves perhaps */
   VEC(Value *) of; /* by id of the plain view: [N][blocks][H][W][block], what lies behind the channels is anything; NULL: none */
-  VEC(Value *) copies; /* by id of a plain value: the same, copied, for convolutions alone; NULL: none */
+  VEC(Copy) copies; /* by id of a plain value: the same, copied, for convolutions alone */
 } Layout;
 
 static int64_t size_of(const Value *v, uint32_t axis) {
@@ -118,7 +120,8 @@ static Value *channels_last(const Layout *l, const Value *v) {
 static Value *blocks_of_last(Builder *b, Value *v, int64_t more, const Dim *const *dims) {
   static const uint32_t perm[] = {0, 3, 1, 2, 4};
   const Dim *const places[] = {dims[0], dims[2], dims[3], dims[1], dims[4]}, *zero = b->ir->dims->zero;
-  const Dim *lo[4] = {zero, zero, zero, zero}, *hi[4] = {zero, zero, zero, zero};
+  const Dim *lo[MAX_RANK], *hi[MAX_RANK];
+  for (uint32_t a = 0; a < v->type.rank; a++) lo[a] = hi[a] = zero;
   hi[v->type.rank - 1] = bd_const(b, more);
   if (more) v = build_pad(b, v, PAD_CONSTANT, lo, hi, NULL);
   return build_transpose(b, build_reshape(b, v, 5, places), perm);
@@ -126,20 +129,21 @@ static Value *blocks_of_last(Builder *b, Value *v, int64_t more, const Dim *cons
 
 /* An image as blocks: a copy that moves elements, for edges; once. One view, so that what makes the image may write the copy. */
 static Value *to_blocks(Builder *b, Layout *l, Value *plain) {
-  Value *v = plain->id < l->copies.n ? l->copies.data[plain->id] : NULL;
-  if (v) return v;
-  v = plain;
+  while (l->copies.n <= plain->id) vec_push(l->arena, l->copies, (Copy){0});
+  const Copy made = l->copies.data[plain->id];
+  if (made.v && graph_is_within(b->graph, made.graph)) return made.v;
+  Value *v = plain;
   Value *last = channels_last(l, plain);
   const int64_t channels = size_of(v, 1), room = round_up(channels, l->block);
   const Dim *zero = b->ir->dims->zero, *block = bd_const(b, l->block), *of_channel[5] = {zero, block, zero, zero, b->ir->dims->one};
   const Dim *dims[5] = {v->type.dims[0], bd_const(b, room / l->block), height_of(b, v), width_of(v), block};
   const Dim *lo[4] = {zero, zero, zero, zero}, *hi[4] = {zero, bd_const(b, room - channels), zero, zero};
-  while (l->copies.n <= plain->id) vec_push(l->arena, l->copies, NULL);
-  if (last) return l->copies.data[plain->id] = blocks_of_last(b, last, room - channels, dims);
-  if (room != channels) v = build_pad(b, v, PAD_CONSTANT, lo, hi, NULL);
+  if (!last && room != channels) v = build_pad(b, v, PAD_CONSTANT, lo, hi, NULL);
   Affine index[4] = {build_affine_coord(b, 5, 0), {zero, arena_dup(b->ir->arena, of_channel, sizeof of_channel)}};
   for (uint32_t a = 2; v && a < v->type.rank; a++) index[a] = build_affine_coord(b, 5, a + 4 - v->type.rank);
-  return l->copies.data[plain->id] = build_view(b, v, 5, dims, index);
+  v = last ? blocks_of_last(b, last, room - channels, dims) : build_view(b, v, 5, dims, index);
+  l->copies.data[plain->id] = (Copy){v, b->graph};
+  return v;
 }
 
 /* The node's result, plain: a view of the blocked value x, known as that from now on. */
@@ -323,7 +327,7 @@ static Value *of_rank_4(Builder *b, Value *v) {
 /* Whether groups are whole blocks, or a block is several whole groups, with as many outputs. */
 static bool groups_fit(const Layout *l, const ConvAttr *a, const Value *w) {
   const int64_t c = size_of(w, 1), m = size_of(w, 0) / a->group;
-  return (c % l->block == 0 && m % l->block == 0) || (c == m && c > 1 && c < l->block && l->block % c == 0);
+  return c > 1 && ((c % l->block == 0 && m % l->block == 0) || (c == m && c < l->block && l->block % c == 0));
 }
 
 static bool layout_conv(Builder *b, const Node *n, Layout *l, Value **ret) {
@@ -391,7 +395,7 @@ static bool layout_lrn(Builder *b, const Node *n, Layout *l, Value **ret) {
   LrnAttr a = *(const LrnAttr *)n->attr;
   Value *x = blocked_of(l, n->in[0]);
   const bool quarters = a.beta == 0.25f || a.beta == 0.5f || a.beta == 0.75f;
-  if (!x || !quarters || !(a.alpha >= 0) || !(a.bias > 0)) return legalise_node(b, n, ret);
+  if (!x || !is_image(n->in[0]) || !quarters || !(a.alpha >= 0) || !(a.bias > 0)) return legalise_node(b, n, ret);
   a.channels = size_of(n->in[0], 1);
   return give(b, l, n, build_lrn(b, x, a), ret);
 }
@@ -449,7 +453,7 @@ static Value *blocked_operand(Builder *b, Layout *l, Value *v, const Value *out)
   Value *own = blocked_of(l, v);
   if (!own && is_full(v, out) && channels_last(l, v)) return to_blocks(b, l, v);
   if (is_single(v)) return v->type.rank <= out->type.rank ? v : NULL;
-  if (own && (is_full(v, out) || by_channel(v, out))) return own;
+  if (own && (is_full(v, out) || (v->type.rank == out->type.rank && by_channel(v, out)))) return own;
   if (by_place(v, out)) return build_unsqueeze(b, v, 1u << v->type.rank);
   if (by_element(v, out)) return in_blocks(b, l, v, out);
   if (!by_channel(v, out)) return NULL;

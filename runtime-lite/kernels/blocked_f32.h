@@ -211,7 +211,7 @@ CN_KERNEL void cn_blocked_group_f32(const cn_blocked_job *j, size_t first, const
       const size_t n = cn_min(np, j->p1 - p), share = (p - j->p0) / np * (i1 - i0) * k->taps * k->run * 16;
       const float *next = ahead < end && share < (size_t)(end - ahead) ? ahead + share : w;
       if (k->dense && n == np) {
-        cn_blocked_tile_f32(j, first, i0, i1, p, np, NULL, w, next, 1, spread, nb, np);
+        cn_blocked_tile_f32(j, first, i0, i1, p, np, j->places, w, next, 1, spread, nb, np);
         continue;
       }
       if (p >= until) {

@@ -77,6 +77,10 @@ def conv_block(g):
     if g.r.random() < 0.3:  # as wide as vectors and their blocks
         c = g.r.choice((8, 12, 16, 32))
         x = then(g, "Conv", x, g.constant(small(g, c, x.shape[1], 1, 1)), shape=(x.shape[0], c, *x.shape[2:]))
+    if g.r.random() < 0.2 and min(x.shape[2:]) > 2:  # elements cut off or added, ahead of the convolution's own
+        low, high = [g.r.randint(-1, 2) for _ in "hw"], [g.r.randint(-1, 2) for _ in "hw"]
+        pads = g.fixed(np.array([0, 0, *low, 0, 0, *high], np.int64))
+        x = g.add("Pad", [x, pads], [(np.float32, x.shape[:2] + tuple(n + a + b for n, a, b in zip(x.shape[2:], low, high)), False)])
     group = g.r.choice((1, 1, c, g.r.choice([n for n in range(1, c + 1) if c % n == 0])))
     k = g.r.choice((1, 3))
     operands = [x, g.constant(small(g, c, c // group, k, k))] + ([g.constant(small(g, c))] if g.r.random() < 0.5 else [])
