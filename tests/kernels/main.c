@@ -28,11 +28,11 @@ static const KernelSet *const sets[] = {
 };
 
 static const struct {
-  const char *name;
+  const char *name, *dtype;
   void (*test)(Case *c);
 } kernels[] = {
 #define WINDOW(...)
-#define KERNEL(function, family, dtype, tile, file) {#function, test_##function},
+#define KERNEL(function, family, dtype, tile, file) {#function, #dtype, test_##function},
 #include "kernels.def"
 };
 
@@ -149,7 +149,7 @@ static int run_set(const KernelSet *s, const char *kernel, const char *only) {
     failed++;
   }
   for (size_t k = 0; k < LENGTH(kernels); k++) {
-    if (kernel && strcmp(kernel, kernels[k].name) != 0) continue;
+    if (kernel ? strcmp(kernel, kernels[k].name) != 0 : s->own_dtype && strcmp(s->own_dtype, kernels[k].dtype) != 0) continue;
     for (unsigned i = 0; i < N_CASES; i++) {
       if (only && i != (unsigned)atoi(only)) continue;
       Case c = {.set = s, .kernel = kernels[k].name, .index = i, .seed = 0x9e3779b97f4a7c15u * (i + 1)};

@@ -256,6 +256,9 @@ static size_t norm_f32_tasks(const cn_norm_f32_args *a) { return cn_norm_f32_tas
 
 const KernelSet SET = {
 #include TARGET_DEF
+#ifdef OWN_DTYPE
+    .own_dtype = OWN_DTYPE,
+#endif
     .lanes = CN_VF32_LANES,
     .sums = CN_BLOCKED_F32_SUMS,
     .mr = CN_GEMM_F32_MR,
