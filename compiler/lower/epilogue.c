@@ -20,12 +20,18 @@ static bool loads_self(const Lower *l, const Virt *v, uint32_t k, uint32_t self)
   return virt_plain_tensor(l->p, &one, &(Type){.dtype = t->dtype, .rank = t->rank, .dims = t->dims}) == self;
 }
 
+/* Of windows of it, too, as the parts of a concatenation are. */
+static int32_t last_written(const Lower *l, uint32_t tensor) {
+  const uint32_t buffer = l->p->tensors.data[tensor].buffer;
+  return buffer < l->written.n ? l->written.data[buffer] : -1;
+}
+
 /* True if every tensor that v loads is stored before step `step` runs, or is `self`, element for element. */
 static bool ready_before(const Lower *l, const Virt *v, int32_t step, uint32_t self) {
   for (uint32_t k = 0; k < v->n_loads; k++) {
     uint32_t t = v->loads[k].tensor;
     if (loads_self(l, v, k, self)) continue;
-    if (t == self || l->step_of.data[t] >= step || v->loads[k].indirect) return false;
+    if (t == self || last_written(l, t) >= step || v->loads[k].indirect) return false;
   }
   return true;
 }
@@ -41,10 +47,21 @@ static uint32_t reads(const Lower *l, const Node *n, const Value *x, unsigned de
   return sum;
 }
 
+/* Whether tensor t was made for v, or for what v is a view of and nobody else reads. */
+static bool is_made_for(const Lower *l, const Value *v, uint32_t t) {
+  while (l->slots[v->id].result != t) {
+    const Node *n = v->def;
+    if (!n || (n->op != OP_VIEW && n->op != OP_RESHAPE) || l->slots[n->in[0]->id].uses != 1) return false;
+    v = n->in[0];
+  }
+  return true;
+}
+
 static bool fusable(Lower *l, const Node *n, const Virt *const *operands, uint32_t k) {
   const Type *type = &n->out[0]->type;
   uint32_t t = virt_plain_tensor(l->p, operands[k], &n->out[0]->type);
   if (t == NO_TENSOR || l->step_of.data[t] < l->barrier || reads(l, n, n->in[k], MAX_DEPTH) != l->slots[n->in[k]->id].uses) return false;
+  if (!is_made_for(l, n->in[k], t)) return false;
   const PTensor *pt = &l->p->tensors.data[t];
   if (l->p->buffers.data[pt->buffer].kind != BUF_ARENA || pt->rank != type->rank) return false;
   if (pt->rank && memcmp(pt->dims, type->dims, pt->rank * sizeof *pt->dims) != 0) return false;
@@ -122,7 +139,7 @@ bool lower_try_epilogue(Lower *l, const Node *n, const Virt *const *operands) {
   s->out = out;
   s->src = n->src;
   out[0] = lower_result(l, n->out[0]);
-  l->step_of.data[out[0]] = at;
+  lower_writes(l, out[0], at);
   l->step_of.data[stored] = -1; /* never stored now */
   return true;
 }

@@ -59,6 +59,7 @@ uint32_t lower_result(Lower *l, const Value *v) {
   uint32_t t = lower_tensor(l, v->type.dtype, v->type.rank, v->type.dims, b);
   Virt virt = virt_of_tensor(l->p, t);
   lower_set_virt(l, v, &virt);
+  l->slots[v->id].result = t;
   return t;
 }
 
@@ -102,6 +103,13 @@ const Virt *lower_virt(Lower *l, const Value *v) {
   return l->slots[v->id].virt;
 }
 
+void lower_writes(Lower *l, uint32_t tensor, int32_t step) {
+  const uint32_t buffer = l->p->tensors.data[tensor].buffer;
+  l->step_of.data[tensor] = step;
+  while (l->written.n <= buffer) vec_push(l->a, l->written, -1);
+  l->written.data[buffer] = step;
+}
+
 Step *lower_step(Lower *l, StepKind kind, const uint32_t *in, size_t n_in, const uint32_t *out, size_t n_out, const void *attr,
                  const Dim *scratch, DiagPlace src) {
   Step s = {.kind = kind, .n_in = (uint32_t)n_in, .n_out = (uint32_t)n_out, .attr = attr, .src = src, .scratch = NO_TENSOR};
@@ -113,7 +121,7 @@ Step *lower_step(Lower *l, StepKind kind, const uint32_t *in, size_t n_in, const
     s.scratch = lower_temp(l, DT_u8, 1, dims, (Str){0});
   }
   for (size_t i = 0; i < n_out; i++)
-    if (out[i] != NO_TENSOR) l->step_of.data[out[i]] = (int32_t)l->p->main.steps.n;
+    if (out[i] != NO_TENSOR) lower_writes(l, out[i], (int32_t)l->p->main.steps.n);
   vec_push(l->p->arena, l->p->main.steps, s);
   return &l->p->main.steps.data[l->p->main.steps.n - 1];
 }
@@ -276,7 +284,7 @@ Program *lower_graph(Arena *a, Ir *ir, const LowerOptions *opt) {
   Lower l = {.a = a, .ir = ir, .p = p, .opt = opt};
   l.slots = NEW_ARRAY(a, Slot, ir->n_values);
   l.decided = NEW_ARRAY(a, bool, ir->dims->symbols.n + ir->main->outputs.n); /* outputs may bring a size each */
-  for (uint32_t i = 0; i < ir->n_values; i++) l.slots[i].output = -1;
+  for (uint32_t i = 0; i < ir->n_values; i++) l.slots[i].output = -1, l.slots[i].result = NO_TENSOR;
   if (!all_tensors(&l, ir->main)) return NULL;
   count_uses(&l, ir->main);
   lower_inputs(&l, ir->main);

@@ -9,6 +9,7 @@ typedef struct Slot { /* what is known of a graph value */
   Virt *virt;          /* NULL: not lowered (its producer failed or is dead) */
   uint32_t uses;
   int32_t output;      /* index of the graph output that it is, or -1 */
+  uint32_t result;     /* the tensor last made for it, or NO_TENSOR */
 } Slot;
 
 typedef struct Lower {
@@ -20,6 +21,7 @@ typedef struct Lower {
   bool *decided;        /* by symbol: a step makes it */
   VEC(Virt *) spare;    /* read for the last time: memory of the next ones */
   VEC(int32_t) step_of; /* by tensor: the step that writes it, or -1 */
+  VEC(int32_t) written; /* by buffer: the last step that writes to it, or -1 */
   int32_t barrier;      /* the first step of the block of control flow that steps are added to: earlier ones are finished */
   int64_t workspace;    /* bytes that some convolution reads and writes, so that the workspace has as many; 0: not counted yet */
   bool failed;
@@ -65,6 +67,8 @@ uint32_t lower_dense(Lower *l, const Value *v, DiagPlace src);
 uint32_t lower_window(Lower *l, const Value *v, DiagPlace src);
 /* A new buffer with a dense tensor of v's type; a graph output's lies in the output. Becomes v's virtual value. */
 uint32_t lower_result(Lower *l, const Value *v);
+/* Step `step` writes the tensor. */
+void lower_writes(Lower *l, uint32_t tensor, int32_t step);
 uint32_t lower_temp(Lower *l, DType t, uint32_t rank, const Dim *const *dims, Str name);
 uint32_t lower_constant(Lower *l, DType t, uint32_t rank, const Dim *const *dims, const Tensor *data, Str name);
 /* A window of a tensor: per-axis offset and the sizes of the window. */
