@@ -36,12 +36,13 @@ static bool keeps_channels(const Node *n) {
 
 static bool is_view(const Node *n) { return n->op == OP_VIEW || n->op == OP_RESHAPE; }
 
-/* The convolution whose result, or a view of that with its channels, v is; NULL: none, or others read it. */
-static const Node *conv_behind(const Fuse *f, const Value *v) {
+/* The convolution of graph g whose result, or a view of that with its channels, v is; NULL: none, or others read it, or it would move into a body, which may
+ * run again and again. */
+static const Node *conv_behind(const Fuse *f, const Graph *g, const Value *v) {
   const Node *n = v->def;
-  if (!n || !read_once(f, v)) return NULL;
+  if (!n || n->graph != g || !read_once(f, v)) return NULL;
   if (is_view(n) && keeps_channels(n) && n->in[0]->def && read_once(f, n->in[0])) n = n->in[0]->def;
-  return n->op == OP_CONV ? n : NULL;
+  return n->op == OP_CONV && n->graph == g ? n : NULL;
 }
 
 /* The view of v that `view` is of another convolution's result of the same type. */
@@ -55,9 +56,9 @@ static bool scale_conv(Builder *b, const Node *n, const Fuse *f, Value **ret) {
   const Expr *e = &((const PointwiseAttr *)n->attr)->expr;
   if (n->n_in != 2 || e->n != 3 || e->nodes[2].kind != EXPR_FN || e->nodes[0].kind != EXPR_INPUT || e->nodes[1].kind != EXPR_INPUT) return false;
   ScalarFn fn = e->nodes[2].fn;
-  bool swapped = !conv_behind(f, n->in[0]);
+  bool swapped = !conv_behind(f, b->graph, n->in[0]);
   Value *y = n->in[swapped], *k = n->in[!swapped];
-  const Node *conv = conv_behind(f, y);
+  const Node *conv = conv_behind(f, b->graph, y);
   if (!conv || !type_same(&y->type, &n->out[0]->type)) return false;
   if (y->type.dtype != DT_f32 || !conv->in[1]->data || (conv->n_in > 2 && conv->in[2] && !conv->in[2]->data)) return false;
   if (e->nodes[e->nodes[2].args[0]].operand != 0 && (fn == SC_sub || fn == SC_div)) return false;

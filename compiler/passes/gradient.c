@@ -15,6 +15,44 @@ typedef struct Tape {
 static Value *on_tape(const Tape *t, Value *v) { return v && v->id < t->n_before && t->now[v->id] ? t->now[v->id] : v; }
 
 /* ---- forward ---- */
+typedef VEC(Value *) Values;
+
+/* What a body, with those within it, takes from outside of `of`. */
+static void add_captured(Arena *a, const Graph *body, const Graph *of, Values *ret);
+
+static void add_captured_by(Arena *a, const Node *n, const Graph *of, Values *ret) {
+  if (n->op == OP_LOOP) add_captured(a, ((const LoopAttr *)n->attr)->body, of ? of : ((const LoopAttr *)n->attr)->body, ret);
+  if (n->op != OP_IF) return;
+  const IfAttr *attr = n->attr;
+  add_captured(a, attr->then_graph, of ? of : attr->then_graph, ret);
+  add_captured(a, attr->else_graph, of ? of : attr->else_graph, ret);
+}
+
+static void add_captured(Arena *a, const Graph *body, const Graph *of, Values *ret) {
+  for (size_t i = 0; i < body->nodes.n; i++) {
+    const Node *n = body->nodes.data[i];
+    for (uint32_t k = 0; k < n->n_in; k++)
+      if (n->in[k] && !graph_is_within(n->in[k]->graph, of)) vec_push(a, *ret, n->in[k]);
+    add_captured_by(a, n, of, ret);
+  }
+  for (size_t i = 0; i < body->outputs.n; i++)
+    if (!graph_is_within(body->outputs.data[i]->graph, of)) vec_push(a, *ret, body->outputs.data[i]);
+}
+
+/* All that n reads: its operands, and what its bodies capture. */
+static Values operands_of(Arena *a, const Node *n) {
+  Values v = {0};
+  for (uint32_t k = 0; k < n->n_in; k++)
+    if (n->in[k]) vec_push(a, v, n->in[k]);
+  add_captured_by(a, n, NULL, &v);
+  return v;
+}
+
+static bool no_gradient(Builder *b, const Node *n) {
+  build_error(b, DIAG_E0306, "a gradient through %s", op_names[n->op]);
+  return false;
+}
+
 /* Nodes that y depends on, operands first; behind values with a replacement nothing is looked at. */
 static Node **ancestors(const Tape *t, Value *y, size_t *ret_n) {
   Arena *a = t->b->ir->arena;
@@ -25,9 +63,10 @@ static Node **ancestors(const Tape *t, Value *y, size_t *ret_n) {
     Node *n = stack.data[stack.n - 1];
     const uint32_t id = n->n_out ? n->out[0]->id : 0;
     const size_t before = stack.n;
-    for (uint32_t k = 0; state[id] == 0 && k < n->n_in; k++) {
-      const Value *v = n->in[k];
-      if (v && v->def && !t->now[v->id] && v->def->n_out && state[v->def->out[0]->id] == 0) vec_push(a, stack, v->def);
+    const Values operands = state[id] == 0 ? operands_of(a, n) : (Values){0};
+    for (size_t k = 0; k < operands.n; k++) {
+      const Value *v = operands.data[k];
+      if (v->def && !t->now[v->id] && v->def->n_out && state[v->def->out[0]->id] == 0) vec_push(a, stack, v->def);
     }
     if (state[id] == 0) state[id] = 1;
     if (stack.n > before) continue;
@@ -50,6 +89,10 @@ static bool emit(Tape *t, const Node *n) {
     copy.in[k] = on_tape(t, n->in[k]);
     changed = changed || copy.in[k] != n->in[k];
   }
+  Values captured = {0};
+  add_captured_by(a, n, NULL, &captured);
+  for (size_t k = 0; k < captured.n; k++)
+    if (on_tape(t, captured.data[k]) != captured.data[k]) return no_gradient(b, n); /* bodies are not emitted again */
   if (!changed) return true;
   Value **made = NEW_ARRAY(a, Value *, n->n_out + 1);
   if (n->op == OP_CONTRACT || !legalise_node(b, &copy, made)) {
@@ -71,6 +114,8 @@ static bool hand_down(Tape *t, Node *n) {
   bool any = false, *wanted = NEW_ARRAY(b->ir->arena, bool, n->n_in + 1);
   Value **parts = NEW_ARRAY(b->ir->arena, Value *, n->n_in + 1);
   for (uint32_t k = 0; k < n->n_in; k++) any |= wanted[k] = n->in[k] && t->active[n->in[k]->id];
+  for (uint32_t k = 1; any && k < n->n_out; k++)
+    if (n->out[k] && n->out[k]->id < t->n_values && t->gradient[n->out[k]->id]) return no_gradient(b, n);
   if (!dy || !any) return true;
   if (!gradient_rule(b, n, dy, wanted, parts)) return false;
   for (uint32_t k = 0; k < n->n_in; k++) {

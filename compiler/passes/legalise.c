@@ -120,18 +120,18 @@ typedef struct Windows {
   const Dim *const *out; /* [n] output sizes */
 } Windows;
 
+/* What windows reach beyond spatial axis i of x; negative: what they leave. */
+static const Dim *pad_behind(DimCtx *c, const Value *x, const Windows *w, uint32_t i) {
+  const Dim *span = dim_addc(c, dim_mulc(c, dim_addc(c, w->kernel[i], -1), w->dilation[i]), 1);
+  const Dim *reach = dim_add(c, dim_mulc(c, dim_addc(c, w->out[i], -1), w->stride[i]), span);
+  return dim_sub(c, reach, dim_add(c, x->type.dims[w->lead + i], w->pad_lo[i]));
+}
+
 /* x padded (or cropped) so that the windows cover exactly what is there: [lead...][spatial...]. */
 static Value *fit(Builder *b, Value *x, const Windows *w, Value *fill) {
-  DimCtx *c = b->ir->dims;
-  uint32_t lead = w->lead;
   const Dim *lo[MAX_RANK], *hi[MAX_RANK];
-  for (uint32_t i = 0; i < lead; i++) lo[i] = hi[i] = c->zero;
-  for (uint32_t i = 0; i < w->n; i++) {
-    const Dim *span = dim_addc(c, dim_mulc(c, dim_addc(c, w->kernel[i], -1), w->dilation[i]), 1);
-    const Dim *reach = dim_add(c, dim_mulc(c, dim_addc(c, w->out[i], -1), w->stride[i]), span);
-    lo[lead + i] = w->pad_lo[i];
-    hi[lead + i] = dim_sub(c, reach, dim_add(c, x->type.dims[lead + i], w->pad_lo[i]));
-  }
+  for (uint32_t i = 0; i < w->lead; i++) lo[i] = hi[i] = b->ir->dims->zero;
+  for (uint32_t i = 0; i < w->n; i++) lo[w->lead + i] = w->pad_lo[i], hi[w->lead + i] = pad_behind(b->ir->dims, x, w, i);
   return build_pad(b, x, PAD_CONSTANT, lo, hi, fill);
 }
 
@@ -195,6 +195,21 @@ static Value *window_counts(Builder *b, const Node *n, const PoolAttr *a, DType 
   return build_reduce(b, REDUCE_SUM, mask, axes_from(w.lead + w.n, w.lead + 2 * w.n), false);
 }
 
+/* What is greatest at the tap of each window's maximum: the taps v themselves or, where some may be padding, which could be as low as all that the image
+ * has, 1 for those of the image that equal the maximum y, or are NaN. */
+static Value *maximal_taps(Builder *b, const Node *n, const Windows *w, Value *v, Value *y) {
+  const Value *x = n->in[0];
+  const Dim *dims[MAX_RANK];
+  bool padded = false;
+  for (uint32_t i = 0; i < w->n; i++) padded = padded || w->pad_lo[i]->hi > 0 || pad_behind(b->ir->dims, x, w, i)->hi > 0;
+  if (!padded) return v;
+  for (uint32_t i = 0; i < w->lead + w->n; i++) dims[i] = i < w->lead ? b->ir->dims->one : x->type.dims[i];
+  Value *image = build_expand(b, build_scalar_i(b, DT_u8, 1), w->lead + w->n, dims);
+  Value *hit = build_cast(b, build_fn2(b, SC_eq, v, build_unsqueeze(b, y, axes_from(w->lead + w->n, w->lead + 2 * w->n))), DT_u8, true);
+  if (dtype_is_float(v->type.dtype)) hit = build_fn2(b, SC_max, hit, build_cast(b, build_fn1(b, SC_isnan, v), DT_u8, true));
+  return build_fn2(b, SC_min, hit, windows_view(b, fit(b, image, w, NULL), w));
+}
+
 /* The flat place of each maximum from its tap, counted over taps in row-major order. */
 static Value *max_places(Builder *b, const Node *n, const PoolAttr *a, Value *tap) {
   Arena *arena = b->ir->arena;
@@ -230,6 +245,7 @@ static bool pool(Builder *b, const Node *n, Value **ret) {
   Value *v = windows_view(b, fit(b, x, &w, a->kind == POOL_MAX ? lowest(b, wide) : NULL), &w);
   if (!v) return false;
   Value *y = build_reduce(b, a->kind == POOL_MAX ? REDUCE_MAX : REDUCE_SUM, v, taps, false);
+  Value *top = y;
   if (a->kind == POOL_AVERAGE) y = build_fn2(b, SC_div, y, window_counts(b, n, a, wide));
   if (a->kind == POOL_LP) y = build_fn2(b, SC_pow, y, like(b, y, 1.0 / (double)a->p));
   ret[0] = build_cast(b, y, t, true);
@@ -237,7 +253,7 @@ static bool pool(Builder *b, const Node *n, Value **ret) {
     const Dim *dims[MAX_RANK];
     memcpy(dims, v->type.dims, (2 + w.n) * sizeof *dims);
     dims[2 + w.n] = dim_product(b->ir->dims, v->type.dims + 2 + w.n, w.n);
-    Value *tap = build_arg(b, true, build_reshape(b, v, 3 + w.n, dims), 2 + w.n, false, false);
+    Value *tap = build_arg(b, true, build_reshape(b, maximal_taps(b, n, &w, v, top), 3 + w.n, dims), 2 + w.n, false, false);
     ret[1] = max_places(b, n, a, tap);
   }
   return ret[0] != NULL;

@@ -53,6 +53,29 @@ static bool levels_of_dequantise(Builder *b, const Value *v, Levels *ret) {
   return ret->scale && (!q.zero || ret->zero);
 }
 
+static int viewed_axis(const ViewAttr *attr, int axis, const Type *in, const Type *out);
+
+/* Whether a view has its operand's elements in their order: axes of 1 come and go. */
+static bool keeps_elements(const Node *n) {
+  const Type *in = &n->in[0]->type, *out = &n->out[0]->type;
+  uint32_t kept = 0, wide = 0;
+  int last = -1;
+  for (uint32_t i = 0; i < in->rank; i++) {
+    if (dim_is(in->dims[i], 1)) continue;
+    const int j = viewed_axis(n->attr, (int)i, in, out);
+    if (j <= last) return false;
+    last = j, kept++;
+  }
+  for (uint32_t j = 0; j < out->rank; j++) wide += !dim_is(out->dims[j], 1);
+  return wide == kept;
+}
+
+/* What v has all elements of, in order. */
+static Value *same_elements(Value *v) {
+  while (!v->data && v->def && (v->def->op == OP_RESHAPE || (v->def->op == OP_VIEW && keeps_elements(v->def)))) v = v->def->in[0];
+  return v;
+}
+
 /* The output axis that an input axis of a view became: it alone walks along it, from its start; -1 where none does. */
 static int viewed_axis(const ViewAttr *attr, int axis, const Type *in, const Type *out) {
   const Affine *f = &attr->index[axis];
@@ -118,7 +141,7 @@ static Value *scaled(Builder *b, Value *sums, Value *x_scale, Value *w_scale, ui
 typedef struct Units { const double *x, *w; size_t n; } Units;
 
 static bool units_of(Builder *b, const Levels *x, const Levels *w, Units *ret) {
-  Value *xs = root_of(x->scale), *ws = root_of(w->scale);
+  Value *xs = same_elements(x->scale), *ws = same_elements(w->scale);
   size_t n_x;
   return xs->data && ws->data && build_const_floats(b, xs, &ret->x, &n_x) && n_x == 1 && build_const_floats(b, ws, &ret->w, &ret->n);
 }
@@ -133,7 +156,7 @@ static Value *bias_levels(Builder *b, Value *bias, const Units *u) {
   const double *scale;
   size_t n;
   if (!quant_is_dequantise(bias, &q) || q.to != DT_s32 || (q.zero && !is_all_zero(b, q.zero))) return NULL;
-  Value *root = root_of(q.scale);
+  Value *root = same_elements(q.scale);
   if (!root->data || !build_const_floats(b, root, &scale, &n) || (n != 1 && u->n != 1 && n != u->n)) return NULL;
   for (size_t i = 0; i < (n > u->n ? n : u->n); i++) {
     const double want = unit(u, i), off = magnitude(scale[n == 1 ? 0 : i] - want);
@@ -146,7 +169,7 @@ static Value *bias_levels(Builder *b, Value *bias, const Units *u) {
 static Value *bias_whole(Builder *b, Value *bias, const Units *u) {
   const double *x;
   size_t n;
-  Value *root = root_of(bias);
+  Value *root = same_elements(bias);
   if (!root->data || !build_const_floats(b, root, &x, &n) || n == 0 || (u->n != 1 && u->n != n)) return NULL;
   int32_t *levels = NEW_ARRAY(b->ir->arena, int32_t, n);
   for (size_t i = 0; i < n; i++) {

@@ -10,6 +10,9 @@
 
 typedef struct Raise { uint32_t *uses; uint32_t n; } Raise;
 
+/* Whether v is computed in the graph at hand: what is outside stays there, since a body may run again and again. */
+static bool is_here(const Builder *b, const Value *v) { return v && v->def && v->def->graph == b->graph; }
+
 /* v = fn(x) or fn(x, y) of f32 values, and nothing else. */
 static bool is_fn(const Value *v, ScalarFn fn, Value **x, Value **y) {
   if (!v || !v->def || v->def->op != OP_POINTWISE || v->type.dtype != DT_f32) return false;
@@ -99,7 +102,7 @@ static Value *raise_norm(Builder *b, Value *d, const Value *deviation, bool inve
   Value *var, *square, *x, *other;
   float epsilon;
   uint32_t axes;
-  if (!d || !is_deviation(b, deviation, inverse, &var, &epsilon) || !is_mean(b, var, &square, &axes) || !is_square(b, square, &x)) return NULL;
+  if (!d || (d->def && !is_here(b, d)) || !is_here(b, deviation) || !is_deviation(b, deviation, inverse, &var, &epsilon) || !is_mean(b, var, &square, &axes) || !is_square(b, square, &x)) return NULL;
   const uint32_t axis = trailing(axes, x->type.rank);
   if (axis == x->type.rank || d->type.rank != x->type.rank) return NULL;
   if (is_centred(b, x, axes, &x)) {
@@ -112,7 +115,7 @@ static Value *raise_norm(Builder *b, Value *d, const Value *deviation, bool inve
 static Value *raise_softmax(Builder *b, Value *e, Value *sum) {
   Value *of, *shifted, *x, *most, *from;
   uint32_t axes, over;
-  if (!is_reduction(sum, REDUCE_SUM, &of, &axes) || of != e || !is_fn(e, SC_exp, &shifted, NULL)) return NULL;
+  if (!is_here(b, e) || !is_here(b, sum) || !is_reduction(sum, REDUCE_SUM, &of, &axes) || of != e || !is_fn(e, SC_exp, &shifted, NULL)) return NULL;
   if (!is_fn(shifted, SC_sub, &x, &most) || !is_reduction(most, REDUCE_MAX, &from, &over) || from != x || over != axes) return NULL;
   uint32_t axis = 0;
   while (!(axes >> axis & 1)) axis++;
@@ -122,13 +125,14 @@ static Value *raise_softmax(Builder *b, Value *e, Value *sum) {
 /* x * sigmoid(x), which by itself costs half of it: of f32 no more exact than the two */
 static Value *raise_silu(Builder *b, Value *x, Value *s) {
   Value *of;
-  if (!is_fn(s, SC_sigmoid, &of, NULL) || of != x) return NULL;
+  if (!is_here(b, s) || !is_fn(s, SC_sigmoid, &of, NULL) || of != x) return NULL;
   return build_fn1(b, x->type.dtype == DT_f32 ? SC_silu_product : SC_silu, x);
 }
 
 /* erf of x over the root of two, or times its inverse, as near as f32 has them */
 static Value *raise_erf(Builder *b, const Value *v) {
   Value *x, *y, *of = NULL;
+  if (!is_here(b, v)) return NULL;
   if (is_fn(v, SC_div, &x, &y)) of = is_number(b, y, (double)0x1.6a09e6p+0f) ? x : NULL;
   else if (is_fn(v, SC_mul, &x, &y)) of = is_number(b, y, (double)0x1.6a09e6p-1f) ? x : is_number(b, x, (double)0x1.6a09e6p-1f) ? y : NULL;
   return of ? build_fn1(b, SC_erf_sqrt2, of) : NULL;
@@ -137,7 +141,7 @@ static Value *raise_erf(Builder *b, const Value *v) {
 /* A normalisation without scale (bias) that only this node reads, times (plus) k. */
 static Value *absorb(Builder *b, const Raise *r, Value *v, Value *k, bool factor) {
   const Node *n = v ? v->def : NULL;
-  if (!n || n->op != OP_NORM || !k || v->id >= r->n || r->uses[v->id] != 1 || k->type.dtype != DT_f32) return NULL;
+  if (!is_here(b, v) || n->op != OP_NORM || !k || v->id >= r->n || r->uses[v->id] != 1 || k->type.dtype != DT_f32) return NULL;
   const NormAttr *attr = n->attr;
   Value *scale = n->n_in > 1 ? n->in[1] : NULL, *bias = n->n_in > 2 ? n->in[2] : NULL;
   if (bias || (factor && scale) || k->type.rank > v->type.rank) return NULL;

@@ -1,0 +1,1 @@
+./castnet compile E0306_gradient.onnx -o out --target c99
