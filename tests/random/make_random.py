@@ -217,7 +217,8 @@ def main():
     parser.add_argument("--count", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1, help="of the first graph; the next ones count on")
     options = parser.parse_args()
-    shutil.rmtree(options.output / "random", ignore_errors=True)
+    for kind in ("random", "kept"):
+        shutil.rmtree(options.output / kind, ignore_errors=True)
     options.output.mkdir(parents=True, exist_ok=True)
     index, refused, shown, drawn = [], Counter(), Counter(), 0
     for row in rows(options.seed, options.output):

@@ -130,4 +130,24 @@ def levels(g):
         raise Unfit
 
 
-ROWS = [(gelu, 1), (soft_maximum, 1), (layer_norm, 1), (dense, 2), (conv_block, 3), (attention, 2), (levels, 1)]
+def late(g):
+    """A product, what is put together behind it, both in one; views of the product that cancel, beside others that read it."""
+    x = g.pick(REAL, 2, 3, test=lambda v: 0 not in v.shape)
+    d = x.shape[-1]
+    shape = x.shape[:-1] + (2 * d,)
+    y = then(g, "MatMul", x, g.constant(small(g, d, 2 * d)), shape=shape)
+    if g.r.random() < 0.5:
+        c = then(g, "Concat", *g.r.choice(((x, x), (x, then(g, "Abs", x)))), shape=shape, axis=x.rank - 1)
+    else:
+        pads = g.fixed(np.array([0] * (2 * x.rank - 1) + [d], np.int64))
+        c = g.add("Pad", [x, pads], [(np.float32, shape, False)])
+    if g.r.random() < 0.5:
+        flat = g.add("Reshape", [y, g.fixed(np.array([-1], np.int64))], [(np.float32, (int(np.prod(shape)),), False)])
+        again = g.add("Reshape", [flat, g.fixed(np.array(shape, np.int64))], [(np.float32, shape, False)])
+        then(g, "Relu", again)
+        if g.r.random() < 0.5:
+            then(g, "Neg", y)
+    then(g, g.r.choice(("Add", "Mul")), y, c)
+
+
+ROWS = [(late, 1), (gelu, 1), (soft_maximum, 1), (layer_norm, 1), (dense, 2), (conv_block, 3), (attention, 2), (levels, 1)]
