@@ -81,13 +81,15 @@ static bool is_named(const OnnxDim *d) {
   return d->kind == ONNX_DIM_PARAM && d->param.len && !str_is(d->param, "?") && !str_is(d->param, "-1") && !str_is(d->param, "None");
 }
 
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+static bool is_of_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_'; }
+
 /* The name of a dimension, or what is shown of it and stands in C: underscores for what no identifier has. */
 static bool means_dim(Str said, Str name) {
   if (said.len != name.len) return false;
   for (size_t i = 0; i < name.len; i++) {
-    const char c = name.ptr[i];
-    const bool kept = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-    if (said.ptr[i] != c && (kept || said.ptr[i] != '_')) return false;
+    if (said.ptr[i] != name.ptr[i] && (said.ptr[i] != '_' || is_of_word(name.ptr[i]))) return false;
   }
   return true;
 }
@@ -126,9 +128,7 @@ static const Dim *input_symbol(Importer *im, Str name) {
 
 static bool is_identifier(Str s) {
   for (size_t i = 0; i < s.len; i++) {
-    char ch = s.ptr[i];
-    bool letter = (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || ch == '_', digit = ch >= '0' && ch <= '9';
-    if (!letter && (!digit || i == 0)) return false;
+    if (!is_of_word(s.ptr[i]) || (i == 0 && is_digit(s.ptr[i]))) return false;
   }
   return s.len > 0;
 }

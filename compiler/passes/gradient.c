@@ -48,11 +48,6 @@ static Values operands_of(Arena *a, const Node *n) {
   return v;
 }
 
-static bool no_gradient(Builder *b, const Node *n) {
-  build_error(b, DIAG_E0306, "a gradient through %s", op_names[n->op]);
-  return false;
-}
-
 /* Nodes that y depends on, operands first; behind values with a replacement nothing is looked at. */
 static Node **ancestors(const Tape *t, Value *y, size_t *ret_n) {
   Arena *a = t->b->ir->arena;
@@ -92,7 +87,7 @@ static bool emit(Tape *t, const Node *n) {
   Values captured = {0};
   add_captured_by(a, n, NULL, &captured);
   for (size_t k = 0; k < captured.n; k++)
-    if (on_tape(t, captured.data[k]) != captured.data[k]) return no_gradient(b, n); /* bodies are not emitted again */
+    if (on_tape(t, captured.data[k]) != captured.data[k]) return gradient_no_rule(b, n, NULL); /* bodies are not emitted again */
   if (!changed) return true;
   Value **made = NEW_ARRAY(a, Value *, n->n_out + 1);
   if (n->op == OP_CONTRACT || !legalise_node(b, &copy, made)) {
@@ -115,7 +110,7 @@ static bool hand_down(Tape *t, Node *n) {
   Value **parts = NEW_ARRAY(b->ir->arena, Value *, n->n_in + 1);
   for (uint32_t k = 0; k < n->n_in; k++) any |= wanted[k] = n->in[k] && t->active[n->in[k]->id];
   for (uint32_t k = 1; any && k < n->n_out; k++)
-    if (n->out[k] && n->out[k]->id < t->n_values && t->gradient[n->out[k]->id]) return no_gradient(b, n);
+    if (n->out[k] && n->out[k]->id < t->n_values && t->gradient[n->out[k]->id]) return gradient_no_rule(b, n, NULL);
   if (!dy || !any) return true;
   if (!gradient_rule(b, n, dy, wanted, parts)) return false;
   for (uint32_t k = 0; k < n->n_in; k++) {

@@ -2,7 +2,7 @@
 
 #include "passes/derivative.h"
 
-static bool no_rule(Builder *b, const Node *n, const char *what) {
+bool gradient_no_rule(Builder *b, const Node *n, const char *what) {
   build_error(b, DIAG_E0306, "a gradient through %s%s%s", op_names[n->op], what ? " " : "", what ? what : "");
   return false;
 }
@@ -28,7 +28,7 @@ static bool pointwise(Builder *b, const Node *n, Value *dy, const bool *wanted, 
   Expr *parts = NEW_ARRAY(a, Expr, n->n_in);
   Value **in = NEW_ARRAY(a, Value *, n->n_in + 1);
   const ScalarFn without = derive_expr(a, e, n->n_in, wanted, parts);
-  if (without != SC_COUNT) return no_rule(b, n, scalar_rows[without].name);
+  if (without != SC_COUNT) return gradient_no_rule(b, n, scalar_rows[without].name);
   memcpy(in, n->in, n->n_in * sizeof *in);
   in[n->n_in] = dy;
   for (uint32_t k = 0; k < n->n_in; k++) {
@@ -53,8 +53,8 @@ static bool pad(Builder *b, const Node *n, Value *dy, const bool *wanted, Value 
   const PadAttr *attr = n->attr;
   DimCtx *d = b->ir->dims;
   const Dim *lo[MAX_RANK], *hi[MAX_RANK];
-  if (attr->mode != PAD_CONSTANT) return no_rule(b, n, "with the tensor's own elements");
-  if (n->n_in > 1 && wanted[1]) return no_rule(b, n, "to the value that pads");
+  if (attr->mode != PAD_CONSTANT) return gradient_no_rule(b, n, "with the tensor's own elements");
+  if (n->n_in > 1 && wanted[1]) return gradient_no_rule(b, n, "to the value that pads");
   for (uint32_t i = 0; i < dy->type.rank; i++) lo[i] = dim_sub(d, d->zero, attr->lo[i]), hi[i] = dim_sub(d, d->zero, attr->hi[i]);
   ret[0] = build_pad(b, dy, PAD_CONSTANT, lo, hi, NULL);
   return ret[0] != NULL;
@@ -92,7 +92,7 @@ static bool scatter(Builder *b, const Node *n, Value *dy, const bool *wanted, Va
   const ScatterAttr *attr = n->attr;
   const Type *updates = &n->in[1]->type;
   Value **in = NEW_ARRAY(b->ir->arena, Value *, n->n_in);
-  if (attr->kind != SCATTER_SET && attr->kind != SCATTER_ADD) return no_rule(b, n, "that combines by other than sums");
+  if (attr->kind != SCATTER_SET && attr->kind != SCATTER_ADD) return gradient_no_rule(b, n, "that combines by other than sums");
   memcpy(in, n->in, n->n_in * sizeof *in);
   in[0] = dy;
   in[1] = gradient_zeros(b, n->in[1]);
@@ -119,17 +119,17 @@ static bool reduce(Builder *b, const Node *n, Value *dy, Value **ret) {
       ret[0] = build_fn2(b, SC_mul, best, build_fn2(b, SC_div, wide, ties));
       break;
     case REDUCE_PROD:
-      if (attr->axes & (attr->axes - 1)) return no_rule(b, n, "of products over several axes");
+      if (attr->axes & (attr->axes - 1)) return gradient_no_rule(b, n, "of products over several axes");
       ret[0] = attr->axes ? build_fn2(b, SC_mul, wide, others(b, x, (uint32_t)__builtin_ctz(attr->axes))) : wide;
       break;
-    default: return no_rule(b, n, NULL);
+    default: return gradient_no_rule(b, n, NULL);
   }
   return ret[0] != NULL;
 }
 
 static bool scan(Builder *b, const Node *n, Value *dy, Value **ret) {
   const ScanAttr *attr = n->attr;
-  if (attr->fn != SC_add) return no_rule(b, n, "that is no sum");
+  if (attr->fn != SC_add) return gradient_no_rule(b, n, "that is no sum");
   ret[0] = build_scan(b, SC_add, dy, attr->axis, attr->exclusive, !attr->reverse);
   return ret[0] != NULL;
 }
@@ -141,7 +141,7 @@ static bool contract(Builder *b, const Node *n, Value *dy, uint32_t k, Value **r
   const Value *v = n->in[k], *w = n->in[1 - k];
   for (uint32_t i = 0; i < v->type.rank; i++) {
     const bool in_out = dy->type.rank && memchr(attr->out, own[i], dy->type.rank), in_other = w->type.rank && memchr(other, own[i], w->type.rank);
-    if (!in_out && !in_other) return no_rule(b, n, "that sums one operand alone");
+    if (!in_out && !in_other) return gradient_no_rule(b, n, "that sums one operand alone");
   }
   ret[k] = build_contract(b, dy, attr->out, n->in[1 - k], other, own, v->type.rank, DT_NONE, NULL, NULL);
   return ret[k] != NULL;
@@ -160,6 +160,6 @@ bool gradient_rule(Builder *b, const Node *n, Value *dy, const bool *wanted, Val
     case OP_REDUCE: return reduce(b, n, dy, ret);
     case OP_SCAN: return scan(b, n, dy, ret);
     case OP_CONTRACT: return (!wanted[0] || contract(b, n, dy, 0, ret)) && (!wanted[1] || contract(b, n, dy, 1, ret));
-    default: return no_rule(b, n, NULL);
+    default: return gradient_no_rule(b, n, NULL);
   }
 }

@@ -569,30 +569,12 @@ static bool layout_concat(Builder *b, const Node *n, Layout *l, Value **ret) {
 }
 
 /* ---- rows cut otherwise ---- */
-/* Whether a view's elements are those of its operand in the same order: axes of one element come or go. */
-static bool keeps_order(const Node *n) {
-  const Affine *index = ((const ViewAttr *)n->attr)->index;
-  const Type *from = &n->in[0]->type, *to = &n->out[0]->type;
-  uint32_t next = 0;
-  for (uint32_t a = 0; a < from->rank; a++) {
-    if (dim_is(from->dims[a], 1)) continue;
-    while (next < to->rank && dim_is(to->dims[next], 1)) next++;
-    if (next == to->rank || from->dims[a] != to->dims[next] || !dim_is(index[a].offset, 0)) return false;
-    for (uint32_t j = 0; j < to->rank; j++) {
-      const Dim *coef = affine_coef(&index[a], j);
-      if (j == next ? !coef || !dim_is(coef, 1) : coef && !dim_is(to->dims[j], 1)) return false;
-    }
-    next++;
-  }
-  return true;
-}
-
 /* [N][C][H][W] as [N][C][pixels], or back: the blocked value stays as it is. */
 static bool layout_view(Builder *b, const Node *n, Layout *l, Value **ret) {
   const Value *from = n->in[0], *to = n->out[0];
   Value *x = blocked_of(l, from);
   if (!x || !is_image(to) || !is_image(from) || from->type.dims[0] != to->type.dims[0] || from->type.dims[1] != to->type.dims[1]) return false;
-  if (area_of(from) != area_of(to) || (n->op == OP_VIEW && !keeps_order(n))) return false;
+  if (area_of(from) != area_of(to) || (n->op == OP_VIEW && !pass_keeps_order(n))) return false;
   return give(b, l, n, x, ret);
 }
 

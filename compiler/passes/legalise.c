@@ -245,7 +245,6 @@ static bool pool(Builder *b, const Node *n, Value **ret) {
   Value *v = windows_view(b, fit(b, x, &w, a->kind == POOL_MAX ? lowest(b, wide) : NULL), &w);
   if (!v) return false;
   Value *y = build_reduce(b, a->kind == POOL_MAX ? REDUCE_MAX : REDUCE_SUM, v, taps, false);
-  Value *top = y;
   if (a->kind == POOL_AVERAGE) y = build_fn2(b, SC_div, y, window_counts(b, n, a, wide));
   if (a->kind == POOL_LP) y = build_fn2(b, SC_pow, y, like(b, y, 1.0 / (double)a->p));
   ret[0] = build_cast(b, y, t, true);
@@ -253,7 +252,7 @@ static bool pool(Builder *b, const Node *n, Value **ret) {
     const Dim *dims[MAX_RANK];
     memcpy(dims, v->type.dims, (2 + w.n) * sizeof *dims);
     dims[2 + w.n] = dim_product(b->ir->dims, v->type.dims + 2 + w.n, w.n);
-    Value *tap = build_arg(b, true, build_reshape(b, maximal_taps(b, n, &w, v, top), 3 + w.n, dims), 2 + w.n, false, false);
+    Value *tap = build_arg(b, true, build_reshape(b, maximal_taps(b, n, &w, v, y), 3 + w.n, dims), 2 + w.n, false, false);
     ret[1] = max_places(b, n, a, tap);
   }
   return ret[0] != NULL;

@@ -21,6 +21,12 @@ static Value *root_of(Value *v) {
   return v;
 }
 
+/* What v has all elements of, in order. */
+static Value *same_elements(Value *v) {
+  while (!v->data && v->def && (v->def->op == OP_RESHAPE || (v->def->op == OP_VIEW && pass_keeps_order(v->def)))) v = v->def->in[0];
+  return v;
+}
+
 static bool is_constant(Value *v) { return root_of(v)->data != NULL; }
 
 /* ---- scales and zero points ---- */
@@ -51,29 +57,6 @@ static bool levels_of_dequantise(Builder *b, const Value *v, Levels *ret) {
   ret->scale = flat(b, q.scale, scale_axis, q.x);
   if (q.zero) ret->zero = build_cast(b, flat(b, q.zero, zero_axis, q.x), q.to, true);
   return ret->scale && (!q.zero || ret->zero);
-}
-
-static int viewed_axis(const ViewAttr *attr, int axis, const Type *in, const Type *out);
-
-/* Whether a view has its operand's elements in their order: axes of 1 come and go. */
-static bool keeps_elements(const Node *n) {
-  const Type *in = &n->in[0]->type, *out = &n->out[0]->type;
-  uint32_t kept = 0, wide = 0;
-  int last = -1;
-  for (uint32_t i = 0; i < in->rank; i++) {
-    if (dim_is(in->dims[i], 1)) continue;
-    const int j = viewed_axis(n->attr, (int)i, in, out);
-    if (j <= last) return false;
-    last = j, kept++;
-  }
-  for (uint32_t j = 0; j < out->rank; j++) wide += !dim_is(out->dims[j], 1);
-  return wide == kept;
-}
-
-/* What v has all elements of, in order. */
-static Value *same_elements(Value *v) {
-  while (!v->data && v->def && (v->def->op == OP_RESHAPE || (v->def->op == OP_VIEW && keeps_elements(v->def)))) v = v->def->in[0];
-  return v;
 }
 
 /* The output axis that an input axis of a view became: it alone walks along it, from its start; -1 where none does. */

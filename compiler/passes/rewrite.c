@@ -66,6 +66,24 @@ void pass_count_uses(const Graph *g, uint32_t *uses) {
   for (size_t i = 0; i < g->outputs.n; i++) uses[g->outputs.data[i]->id]++;
 }
 
+bool pass_keeps_order(const Node *n) {
+  const Affine *index = ((const ViewAttr *)n->attr)->index;
+  const Type *from = &n->in[0]->type, *to = &n->out[0]->type;
+  uint32_t next = 0;
+  for (uint32_t a = 0; a < from->rank; a++) {
+    if (dim_is(from->dims[a], 1)) continue;
+    while (next < to->rank && dim_is(to->dims[next], 1)) next++;
+    if (next == to->rank || from->dims[a] != to->dims[next] || !dim_is(index[a].offset, 0)) return false;
+    for (uint32_t j = 0; j < to->rank; j++) {
+      const Dim *coef = affine_coef(&index[a], j);
+      if (j == next ? !coef || !dim_is(coef, 1) : coef && !dim_is(to->dims[j], 1)) return false;
+    }
+    next++;
+  }
+  while (next < to->rank && dim_is(to->dims[next], 1)) next++;
+  return next == to->rank;
+}
+
 typedef struct PassRow {
   const char *name;
   bool (*run)(Ir *ir);
