@@ -2,11 +2,11 @@
  * before a body that reads them, so that it neither computes them again nor leaves them stored in a place that is not always reached. */
 #include "lower/lower_private.h"
 
-typedef struct Kept { const Value *value; Virt *virt; } Kept;
+typedef struct Kept { const Value *value; Slot slot; } Kept; /* slot: as it is outside of the bodies */
 typedef VEC(Kept) KeptList;
 
 static void keep(Lower *l, const Value *v, KeptList *ret) {
-  if (v && (v->data || l->slots[v->id].virt)) vec_push(l->a, *ret, ((Kept){v, l->slots[v->id].virt}));
+  if (v && (v->data || l->slots[v->id].virt)) vec_push(l->a, *ret, ((Kept){v, l->slots[v->id]}));
 }
 
 /* What bodies read of the graph around: at this point only that has been lowered. */
@@ -27,13 +27,18 @@ static void store_captured(Lower *l, KeptList *kept, DiagPlace src) {
     Kept *k = &kept->data[i];
     const Virt *v = l->slots[k->value->id].virt;
     if (!k->value->data && v && v->n_loads && virt_window_tensor(v) == NO_TENSOR) lower_materialise(l, k->value, src);
-    k->virt = l->slots[k->value->id].virt;
+    k->slot = l->slots[k->value->id];
   }
+}
+
+/* A place of the graph's outputs is not taken where only a body comes by. */
+static void enter(Lower *l, const KeptList *kept) {
+  for (size_t i = 0; i < kept->n; i++) l->slots[kept->data[i].value->id].output = -1;
 }
 
 /* Behind a body its own ways of having them count no more. */
 static void restore(Lower *l, const KeptList *kept) {
-  for (size_t i = 0; i < kept->n; i++) l->slots[kept->data[i].value->id].virt = kept->data[i].virt;
+  for (size_t i = 0; i < kept->n; i++) l->slots[kept->data[i].value->id] = kept->data[i].slot;
 }
 
 static void mark(Lower *l, StepKind kind, uint32_t cond, const uint32_t *out, size_t n_out, const void *attr, DiagPlace src) {
@@ -88,6 +93,7 @@ static bool lower_branch(Lower *l, const Branches *b, int which) {
   KeptList kept = {0};
   keep_captured(l, g, &kept);
   store_captured(l, &kept, b->n->src);
+  enter(l, &kept);
   lower_nodes(l, g);
   for (uint32_t k = 0; k < b->n->n_out && !l->failed; k++) {
     const Value *v = g->outputs.data[k];
@@ -315,6 +321,7 @@ bool lower_loop(Lower *l, const Node *n) {
   *s = (LoopStep){.graph = attr->body, .iteration = attr->iteration, .trips = attr->trips};
   l->decided[attr->iteration->symbol.index] = true;
   mark(l, STEP_LOOP, o.cond, stacked, attr->n_stacked, s, n->src);
+  enter(l, &kept);
   o.begin = l->barrier;
   lower_nodes(l, attr->body);
   if (l->failed || !end_iteration(&o, stacked)) return false;
