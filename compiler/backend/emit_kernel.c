@@ -318,18 +318,19 @@ static const char *print_conv_pack(KernelPrinter *k, const ConvStep *v, const Di
   return at.data;
 }
 
-static const char *blocked_tasks(Arena *a, size_t known, const char *args, uint32_t n) {
-  return (known ? arena_printf(a, "%zu", known) : arena_printf(a, "cn_blocked_tasks(&%s, %u)", args, n)).ptr;
+static void print_blocked_call(KernelPrinter *k, const char *args, const BlockedCall *v) {
+  Arena *a = k->c->arena;
+  const Str tasks = v->tasks ? arena_printf(a, "%zu", v->tasks) : arena_printf(a, "cn_blocked_tasks(&%s, %u, %u, %u)", args, v->wide, v->pixels, v->slides);
+  kernel_tasks(k, 2, arena_printf(a, "%s(&%s, scratch", v->driver, args).ptr, tasks.ptr);
 }
 
 /* Over blocked channels: a call for the blocks that the widest driver takes, one for the rest. */
-static void print_blocked_calls(KernelPrinter *k, const ConvStep *v, int64_t blocks) {
-  Arena *arena = k->c->arena;
-  kernel_tasks(k, 2, arena_printf(arena, "%s(&a, scratch", v->driver).ptr, blocked_tasks(arena, v->tasks, "a", v->wide));
-  if (!v->rest) return;
+static void print_blocked_calls(KernelPrinter *k, const ConvStep *v) {
+  print_blocked_call(k, "a", &v->most);
+  if (!v->rest.blocks) return;
   sb_puts(&k->body, "  cn_blocked_conv_f32_args b = a;\n");
-  sb_printf(&k->body, "  b.weights += %zu;\n  b.first = %lld;\n  b.blocks = %u;\n", v->rest_weights, (long long)(blocks - v->rest_blocks), v->rest_blocks);
-  kernel_tasks(k, 2, arena_printf(arena, "%s(&b, scratch", v->rest_driver).ptr, blocked_tasks(arena, v->rest_tasks, "b", v->rest));
+  sb_printf(&k->body, "  b.weights += %zu;\n  b.first = %u;\n  b.blocks = %u;\n", v->rest_weights, v->most.blocks, v->rest.blocks);
+  print_blocked_call(k, "b", &v->rest);
 }
 
 static void print_winograd_call(KernelPrinter *k, size_t side) {
@@ -361,7 +362,7 @@ static bool emit_blocked_conv(EmitCtx *c, const Step *s) {
     kernel_arg(&k, ".groups = %zu", v->winograd.groups);
   } else if (!v->depthwise) {
     if (x->rank == 4) kernel_arg(&k, ".plain = 1");
-    kernel_arg(&k, ".blocks = %lld", (long long)(blocks / v->parts - v->rest_blocks));
+    kernel_arg(&k, ".blocks = %u", v->most.blocks);
   }
   kernel_arg(&k, ".in = %s", in.ptr);
   kernel_arg(&k, ".weights = %s", weights.ptr);
@@ -371,7 +372,7 @@ static bool emit_blocked_conv(EmitCtx *c, const Step *s) {
   const char *depthwise = window_driver(c->opt->target, "cn_blocked_depthwise_f32", &w);
   if (v->depthwise) kernel_tasks(&k, 2, arena_printf(c->arena, "%s(&a", depthwise).ptr, "cn_blocked_depthwise_f32_tasks(&a)");
   else if (v->winograd.side) print_winograd_call(&k, v->winograd.side);
-  else print_blocked_calls(&k, v, blocks / v->parts);
+  else print_blocked_calls(&k, v);
   kernel_finish(&k);
   return print_rest(c, s, &v->epilogue, r.done, &tile);
 }

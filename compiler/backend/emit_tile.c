@@ -13,7 +13,19 @@ typedef struct TilePrinter {
   const Dim *(*stride)[1 + N_AXES]; /* by pointer: of the matrix's number, row, column, lane */
   uint32_t n_operands;
   uint32_t *of;        /* by operand of the expression: which pointer */
+  const Dim **sizes;   /* strides that only a run knows */
+  uint32_t n_sizes;
 } TilePrinter;
+
+/* Number of an open stride among the sizes; once. */
+static uint32_t size_of(TilePrinter *p, const Dim *stride) {
+  uint32_t k = 0;
+  while (k < p->n_sizes && p->sizes[k] != stride) k++;
+  if (k == p->n_sizes) p->sizes[p->n_sizes++] = stride;
+  return k;
+}
+
+static bool is_open(const Dim *stride) { return !dim_is_const(stride, NULL); }
 
 /* One stride for axes [from, to) walked as one; NULL where there is none. */
 static const Dim *joint_stride(DimCtx *c, const Access *a, const PTensor *out, uint32_t from, uint32_t to) {
@@ -24,8 +36,7 @@ static const Dim *joint_stride(DimCtx *c, const Access *a, const PTensor *out, u
     else if (a->stride[j] != next) return NULL;
     next = dim_mul(c, a->stride[j], out->dims[j]);
   }
-  int64_t known;
-  return dim_is_const(stride, &known) && known >= 0 ? stride : NULL;
+  return stride->lo >= 0 ? stride : NULL;
 }
 
 /* The stride of a matrix's number: of all its axes as one, or of a group's rows. */
@@ -66,10 +77,11 @@ static bool place_operand(TilePrinter *p, uint32_t k, const Access *a, const PTe
   for (uint32_t j = 0; t->batched && j < t->rows; j++)
     if (!dim_is_const(a->stride[j], &known)) return false;
   const Dim *index = matrix_stride(c, a, out, t, row);
-  if (!index) return false;
+  if (!index || (column && is_open(column)) || (is_open(row) && dim_is(column ? column : lane, 0))) return false;
   const Dim *const strides[1 + N_AXES] = {index, row, column ? column : c->zero, lane};
-  const Dim **stride = arena_dup(p->c->arena, strides, sizeof strides);
-  p->accesses[k] = (Access){.tensor = a->tensor, .offset = c->zero, .stride = stride + 1};
+  const Dim **within = arena_dup(p->c->arena, strides + 1, N_AXES * sizeof *within);
+  if (is_open(row)) within[ROW] = c->zero; /* the pointer moves from row to row */
+  p->accesses[k] = (Access){.tensor = a->tensor, .offset = c->zero, .stride = within};
   p->of[k] = pointer_of(p, a, strides);
   p->pointers[k] = arena_printf(p->c->arena, "x%u", p->of[k]);
   return true;
@@ -113,6 +125,7 @@ static bool place_operands(TilePrinter *p, const PTensor *out, uint32_t done, co
   p->operands = NEW_ARRAY(a, TileOperand, n);
   p->stride = arena_alloc(a, n * sizeof *p->stride);
   p->of = NEW_ARRAY(a, uint32_t, n);
+  p->sizes = NEW_ARRAY(a, const Dim *, 2 * n);
   for (uint32_t k = 1; k < n; k++)
     if (is_read(&p->expr, k) && !place_operand(p, k, &p->e->loads[k - 1], out, t)) return false;
   return true;
@@ -132,7 +145,8 @@ static void print_pointers(TilePrinter *p, StrBuf *b) {
       if (dim_is(stride[i], 0)) continue;
       used[i] = true;
       sb_printf(b, " + %s", at[i]);
-      if (!dim_is(stride[i], 1)) sb_printf(b, " * %lld", (long long)stride[i]->value);
+      if (is_open(stride[i])) sb_printf(b, " * s[%u]", size_of(p, stride[i]));
+      else if (!dim_is(stride[i], 1)) sb_printf(b, " * %lld", (long long)stride[i]->value);
     }
     sb_puts(b, ";\n");
   }
@@ -156,7 +170,10 @@ static void print_body(TilePrinter *p, StrBuf *b) {
   ExprPrinter e = columns_printer(p, "(j + l)", STR("l")), rest = columns_printer(p, "j", arena_printf(p->c->arena, "(j %% %d)", lanes));
   expr_print_depth(&e, b, 0, 2);
   expr_print_depth(&rest, &again, 0, 2);
-  sb_puts(b, "  for (size_t i = 0; i < m; i++, tile += ld) {\n    float *const y = tile;\n    size_t j = 0;\n");
+  sb_puts(b, "  for (size_t i = 0; i < m; i++, tile += ld");
+  for (uint32_t k = 0; k < p->n_operands; k++)
+    if (is_open(p->stride[k][1 + ROW])) sb_printf(b, ", x%u += s[%u]", k, size_of(p, p->stride[k][1 + ROW]));
+  sb_puts(b, ") {\n    float *const y = tile;\n    size_t j = 0;\n");
   expr_print_depth(&e, b, 1, 4);
   expr_print_depth(&rest, &again, 1, 4);
   sb_printf(b, "    for (; j + %d <= n; j += %d) {\n      CN_LANES\n      for (size_t l = 0; l < %d; l++) {\n", lanes, lanes, lanes);
@@ -175,19 +192,27 @@ TileFunction emit_tile(EmitCtx *c, const Step *s, uint32_t out_tensor, const Epi
   if (axes->columns > out->rank || !place_operands(&p, out, done, axes)) return none;
   StrBuf b = sb_new(c->arena);
   sb_puts(&b, "(void *ctx, float *tile, size_t ld, size_t index, size_t m0, size_t m, size_t n0, size_t n) {\n");
+  StrBuf body = sb_new(c->arena);
+  print_pointers(&p, &body);
+  print_body(&p, &body);
   if (p.n_operands) sb_puts(&b, "  const void *const *x = ctx;\n");
   else sb_puts(&b, "  (void)ctx;\n");
-  print_pointers(&p, &b);
-  print_body(&p, &b);
+  if (p.n_sizes) sb_printf(&b, "  const size_t *s = x[%u];\n", p.n_operands);
+  sb_str(&b, sb_view(&body));
   sb_puts(&b, "}\n");
-  return (TileFunction){emit_function(c, s, "void", STR("what follows, a tile at a time"), sb_view(&b)), p.operands, p.n_operands};
+  return (TileFunction){emit_function(c, s, "void", STR("what follows, a tile at a time"), sb_view(&b)), p.operands, p.n_operands, p.sizes, p.n_sizes};
 }
 
 void emit_tile_context(KernelPrinter *k, const TileFunction *t) {
   if (!t->name.len || !t->n_operands) return;
-  sb_printf(&k->body, "  const void *operands[%u] = {", t->n_operands);
+  if (t->n_sizes) {
+    sb_puts(&k->body, "  const size_t strides[] = {");
+    for (uint32_t i = 0; i < t->n_sizes; i++) sb_printf(&k->body, "%s%.*s", i ? ", " : "", STR_WHOLE(kernel_size(k, t->sizes[i])));
+    sb_puts(&k->body, "};\n");
+  }
+  sb_printf(&k->body, "  const void *operands[%u] = {", t->n_operands + (t->n_sizes > 0));
   for (uint32_t i = 0; i < t->n_operands; i++) sb_printf(&k->body, "%s%s", i ? ", " : "", emit_param(&k->params, t->operands[i].tensor).ptr);
-  sb_puts(&k->body, "};\n");
+  sb_puts(&k->body, t->n_sizes ? ", strides};\n" : "};\n");
 }
 
 void emit_tile_args(KernelPrinter *k, const TileFunction *t) {

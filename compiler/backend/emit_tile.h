@@ -18,6 +18,8 @@ typedef struct TileFunction {
   Str name; /* empty: not expressible so */
   const TileOperand *operands;
   uint32_t n_operands;
+  const Dim *const *sizes; /* open strides, behind the operands in the context */
+  uint32_t n_sizes;
 } TileFunction;
 
 /* The function for what follows node `done` of the epilogue, which is the value so far; out: the tensor whose tiles they are. */

@@ -8,7 +8,7 @@
 #include "kernels/pack.h"
 #include "kernels/winograd.h"
 
-/* Sizes of one convolution, which are known (pass_layout): m of all parts, blocks of one. spread: a part is several groups in a block. */
+/* What is known of every convolution over blocks (pass_layout): m of all parts, blocks of one. spread: a part is several groups in a block. */
 typedef struct Shape { size_t m, c, taps, block, blocks, parts; bool plain, spread; } Shape;
 
 static size_t known(const Dim *d) {
@@ -36,10 +36,10 @@ static float *pack_parts(const Shape *s, const float *src, size_t n0, size_t n1,
 }
 
 static uint32_t pack_dense(Lower *l, const ConvStep *step, const Shape *s, const Value *w) {
-  const size_t count = weights_of(s, s->blocks), wide = s->blocks - step->rest_blocks;
+  const size_t count = weights_of(s, s->blocks), most = step->most.blocks;
   const float *src = tensor_host_elements(l->a, w->data);
-  float *packed = NEW_ARRAY(l->a, float, count), *at = pack_parts(s, src, 0, wide, step->wide, packed);
-  (void)pack_parts(s, src, wide, s->blocks, step->rest, at);
+  float *packed = NEW_ARRAY(l->a, float, count), *at = pack_parts(s, src, 0, most, step->most.wide, packed);
+  (void)pack_parts(s, src, most, s->blocks, step->rest.wide, at);
   return constant_floats(l, count, packed, w->name);
 }
 
@@ -60,13 +60,16 @@ static uint32_t padded_bias(Lower *l, const Shape *s, const Value *bias) {
 
 /* The largest share that the target's tile takes, even over all calls: 5 blocks are 3 and 2, not 4 and 1, and 16 by 3 are 12 and two times 2: one
  * alone loads a pixel for each product. */
-static void split_blocks(Lower *l, ConvStep *step, size_t blocks) {
-  const size_t most = target_tile(l->opt->target, "blocked_f32")->mr, groups = (blocks + most - 1) / most;
-  step->wide = (uint32_t)((blocks + groups - 1) / groups);
-  step->rest = step->rest_blocks = (uint32_t)(blocks % step->wide);
-  if (step->rest != 1 || step->wide < 3) return;
-  step->rest = step->wide - 1;
-  step->rest_blocks = step->rest * step->rest; /* one more than a multiple of `wide` */
+static void split_blocks(Lower *l, ConvStep *step, uint32_t blocks) {
+  const uint32_t at_most = (uint32_t)target_tile(l->opt->target, "blocked_f32")->mr, groups = (blocks + at_most - 1) / at_most;
+  const uint32_t wide = (blocks + groups - 1) / groups;
+  uint32_t rest = blocks % wide, rest_blocks = rest;
+  if (rest == 1 && wide >= 3) {
+    rest = wide - 1;
+    rest_blocks = rest * rest; /* one more than a multiple of `wide` */
+  }
+  step->most = (BlockedCall){.blocks = blocks - rest_blocks, .wide = wide};
+  step->rest = (BlockedCall){.blocks = rest_blocks, .wide = rest};
 }
 
 /* Whether one block at a time is quicker than several: where outputs slide, in tiles that make up a row, and are so many that three products in turn to
@@ -108,53 +111,43 @@ static bool is_3x3(const cn_window *w) {
 }
 
 /* ---- the step ---- */
-/* Of both calls: that of the widest driver and that for the rest. */
-static const Dim *dense_scratch(DimCtx *c, const Target *t, const cn_window *w, const Shape *shape, const ConvStep *s, const Dim *images) {
-  enum { MANY = 1 << 10 }; /* more change nothing */
-  int64_t n = MANY;
-  cn_window all = *w;
-  (void)dim_is_const(images, &n);
-  all.images = n < MANY ? (size_t)n : MANY;
-  const Dim *most = window_blocked_scratch(c, t, &all, shape->plain, shape->blocks - s->rest_blocks, s->wide);
-  return s->rest ? dim_max(c, most, window_blocked_scratch(c, t, &all, shape->plain, s->rest_blocks, s->rest)) : most;
-}
-
-static void choose_drivers(const Target *t, const cn_window *w, const Shape *shape, const Dim *images, ConvStep *s) {
+/* How a call computes, and its tasks where all sizes are known. */
+static void choose_driver(const Target *t, const BlockedWindow *w, const Shape *shape, BlockedCall *call) {
   const TargetTile *tile = target_tile(t, "blocked_f32");
   const size_t lanes = t->vector_bits / 32, sums = tile->mr * tile->nr / lanes;
-  cn_window all = *w;
-  int64_t n;
-  if (slides_best(t, w, shape->plain)) s->wide = 1, s->rest = s->rest_blocks = 0;
-  s->driver = cn_blocked_driver(w, shape->plain, shape->spread, s->wide, lanes, sums);
-  if (s->rest) s->rest_driver = cn_blocked_driver(w, shape->plain, shape->spread, s->rest, lanes, sums);
-  s->rest_weights = weights_of(shape, shape->blocks - s->rest_blocks);
-  if (!dim_is_const(images, &n)) return;
-  all.images = (size_t)n;
-  s->tasks = cn_blocked_count(&all, shape->plain, shape->blocks - s->rest_blocks, s->wide, lanes, sums);
-  if (s->rest) s->rest_tasks = cn_blocked_count(&all, shape->plain, s->rest_blocks, s->rest, lanes, sums);
+  if (!call->blocks) return;
+  const cn_blocked_way way = w->open ? cn_blocked_any_way(call->wide, sums) : cn_blocked_way_of(&w->most, shape->plain, call->wide, lanes, sums);
+  call->driver = cn_blocked_driver(&w->most, shape->plain, shape->spread, way, sums);
+  call->pixels = (uint32_t)way.pixels, call->slides = (uint32_t)way.slides;
+  if (!w->open && !w->many) call->tasks = cn_blocked_count(&w->most, call->blocks, way, lanes);
 }
 
 /* Weights as the kernel of the step wants them; scratch in bytes. */
-static uint32_t lower_dense_weights(Lower *l, const Node *n, const Shape *shape, const WindowDims *win, const Dim *images, ConvStep *s,
-                                    const Dim **ret_scratch) {
+static uint32_t lower_dense_weights(Lower *l, const Node *n, const Shape *shape, const BlockedWindow *window, ConvStep *s, const Dim **ret_scratch) {
   DimCtx *c = l->p->dims;
   const Value *w = n->in[1];
-  cn_window known;
-  *ret_scratch = c->zero;
-  split_blocks(l, s, shape->blocks);
-  if (!window_blocked(c, win, s->parts, s->channels, dim_const(c, (int64_t)(shape->blocks * shape->block)), &known)) return pack_dense(l, s, shape, w); /* pass_layout takes no such */
-  if (l->opt->winograd && !shape->plain && s->attr.group == 1 && is_3x3(&known)) {
+  const Target *t = l->opt->target;
+  split_blocks(l, s, (uint32_t)shape->blocks);
+  if (l->opt->winograd && !window->open && !shape->plain && s->attr.group == 1 && is_3x3(&window->most)) {
     const float *weights = tensor_host_elements(l->a, w->data);
-    s->winograd = winograd_choose(l->opt->target, &known, weights, shape->m, scratch_room(l, n), l->opt->shared);
+    cn_window one = window->most;
+    one.images = 1;
+    s->winograd = winograd_choose(t, &one, weights, shape->m, scratch_room(l, n), l->opt->shared);
     if (s->winograd.side) {
       const Winograd *v = &s->winograd;
-      *ret_scratch = dim_const(c, (int64_t)(cn_winograd_scratch(&known, v->side, v->band, shape->block) * sizeof(float)));
+      *ret_scratch = dim_const(c, (int64_t)(cn_winograd_scratch(&one, v->side, v->band, shape->block) * sizeof(float)));
       return constant_floats(l, shape->blocks * shape->block * shape->c * cn_winograd_places(v->side),
                              winograd_pack(l->a, v, weights, shape->m, shape->c, shape->block), w->name);
     }
   }
-  choose_drivers(l->opt->target, &known, shape, images, s);
-  *ret_scratch = dense_scratch(c, l->opt->target, &known, shape, s, images);
+  if (!window->open && slides_best(t, &window->most, shape->plain)) {
+    s->most = (BlockedCall){.blocks = (uint32_t)shape->blocks, .wide = 1};
+    s->rest = (BlockedCall){0};
+  }
+  choose_driver(t, window, shape, &s->most);
+  choose_driver(t, window, shape, &s->rest);
+  s->rest_weights = weights_of(shape, s->most.blocks);
+  *ret_scratch = dim_max(c, window_blocked_scratch(c, t, window, shape->plain, &s->most), window_blocked_scratch(c, t, window, shape->plain, &s->rest));
   return pack_dense(l, s, shape, w);
 }
 
@@ -165,7 +158,7 @@ bool lower_blocked_conv(Lower *l, const Node *n, ConvStep *s) {
   const PTensor x = l->p->tensors.data[in[0]], y = l->p->tensors.data[out];
   Shape shape = {known(w->type.dims[0]), known(w->type.dims[1]), known(w->type.dims[2]) * known(w->type.dims[3]), (size_t)s->attr.block,
                  known(y.dims[1]), 1, x.rank == 4, false};
-  const Dim *scratch = NULL;
+  const Dim *scratch = c->zero;
   s->channels = w->type.dims[1];
   s->kernel = w->type.dims + 2;
   s->depthwise = s->attr.group > 1 && shape.c == 1;
@@ -178,7 +171,8 @@ bool lower_blocked_conv(Lower *l, const Node *n, ConvStep *s) {
   s->w_packed = true;
   s->pack_bytes = c->zero;
   const WindowDims win = window_dims(c, &x, &y, 2, s->kernel, s->attr.stride, s->attr.dilation, s->attr.dilate_x, s->attr.pad_lo, s->attr.pad_hi);
-  in[1] = s->depthwise ? pack_depthwise(l, &shape, w) : lower_dense_weights(l, n, &shape, &win, x.dims[0], s, &scratch);
+  const BlockedWindow window = window_blocked(c, &win, x.dims[0], s->parts, s->channels, dim_const(c, (int64_t)(shape.blocks * shape.block)));
+  in[1] = s->depthwise ? pack_depthwise(l, &shape, w) : lower_dense_weights(l, n, &shape, &window, s, &scratch);
   in[2] = padded_bias(l, &shape, bias);
   (void)lower_step(l, STEP_CONV, in, 5, &out, 1, s, scratch, n->src);
   return true;

@@ -139,6 +139,14 @@ typedef struct Winograd {
   size_t bands;        /* of one image */
 } Winograd;
 
+/* A driver over blocked channels and what one call of it computes (cn_blocked_way of kernels/blocked.h). */
+typedef struct BlockedCall {
+  const char *driver; /* NULL: none */
+  uint32_t blocks;    /* of a part */
+  uint32_t wide, pixels, slides; /* blocks at a time, their pixels, outputs that slide */
+  size_t tasks;       /* 0: sizes are open, the number of images perhaps */
+} BlockedCall;
+
 /* in[0] x, in[1] w, in[2] bias or NO_TENSOR, in[3], in[4] zero points or NO_TENSOR. */
 typedef struct ConvStep {
   ConvAttr attr;
@@ -150,11 +158,8 @@ typedef struct ConvStep {
   const Dim *pack_bytes;    /* of scratch, ahead of the kernel's own */
   int32_t in_zero;          /* integer (attr.acc s32): x's zero point where in[3] is absent */
   uint32_t parts;           /* attr.block: groups of whole blocks, or blocks of several groups each; 1: one group */
-  uint32_t wide, rest;      /* attr.block: of a part, output blocks that the driver takes at a time; that of the last call, 0: none */
-  uint32_t rest_blocks;     /* of the last call */
-  const char *driver, *rest_driver; /* attr.block, without Winograd: their names */
-  size_t tasks, rest_tasks; /* of them; 0: the number of images is open */
-  size_t rest_weights;      /* floats of weights ahead of those of the last call */
+  BlockedCall most, rest;   /* attr.block, without Winograd: the first blocks, as many as the widest driver takes; the others */
+  size_t rest_weights;      /* floats of weights ahead of those of the others */
   Winograd winograd;        /* attr.block */
   Epilogue epilogue;
 } ConvStep;

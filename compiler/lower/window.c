@@ -29,19 +29,22 @@ const char *window_driver(const Target *t, const char *general, const WindowDims
   return general;
 }
 
-static bool sizes(const Dim *const d[3], size_t ret[3]) {
+/* False where one is not known, which is `most` then. */
+static bool sizes(const Dim *const d[3], size_t most, size_t ret[3]) {
+  bool all = true;
   for (int i = 0; i < 3; i++) {
     int64_t v;
-    if (!dim_is_const(d[i], &v) || v < 0 || v > INT32_MAX) return false;
-    ret[i] = (size_t)v;
+    const bool known = dim_is_const(d[i], &v) && v >= 0 && v <= INT32_MAX;
+    ret[i] = known ? (size_t)v : most;
+    all = all && known;
   }
-  return true;
+  return all;
 }
 
-/* The window in runtime-lite's terms. */
+/* The window in runtime-lite's terms; counts: images, channels of a group, outputs of one. */
 static bool window_known(const WindowDims *w, const Dim *const counts[3], int64_t groups, cn_window *ret) {
   size_t n[3];
-  if (!sizes(w->in, ret->in) || !sizes(w->out, ret->out) || !sizes(w->kernel, ret->kernel) || !sizes(counts, n)) return false;
+  if (!sizes(w->in, 0, ret->in) || !sizes(w->out, 0, ret->out) || !sizes(w->kernel, 0, ret->kernel) || !sizes(counts, 0, n)) return false;
   for (int i = 0; i < 3; i++) {
     int64_t pad;
     if (!dim_is_const(w->pad_lo[i], &pad) || w->stride[i] > INT32_MAX || w->dilation[i] > INT32_MAX) return false;
@@ -79,13 +82,37 @@ const Dim *window_direct(DimCtx *c, const Target *t, const WindowDims *w, const 
   return dim_const(c, (int64_t)(cn_direct_scratch(&known, lanes) * sizeof(float)));
 }
 
-bool window_blocked(DimCtx *c, const WindowDims *w, int64_t groups, const Dim *channels, const Dim *m, cn_window *ret) {
-  const Dim *counts[3] = {c->one, channels, m};
-  return window_known(w, counts, groups, ret);
+BlockedWindow window_blocked(DimCtx *c, const WindowDims *w, const Dim *images, int64_t groups, const Dim *channels, const Dim *m) {
+  enum { MANY = 1 << 10 }; /* more change nothing */
+  const Dim *most = dim_const(c, MANY), *counts[3] = {images, channels, m};
+  WindowDims large = *w;
+  BlockedWindow ret = {.width = w->out[2], .many = !dim_is_const(images, NULL)};
+  for (int i = 0; i < 3; i++) {
+    ret.open = ret.open || !dim_is_const(w->in[i], NULL) || !dim_is_const(w->out[i], NULL);
+    if (!dim_is_const(w->in[i], NULL)) large.in[i] = most;
+    if (!dim_is_const(w->out[i], NULL)) large.out[i] = most;
+  }
+  if (ret.many) counts[0] = most;
+  (void)window_known(&large, counts, groups, &ret.most); /* pass_layout takes no other */
+  return ret;
 }
 
-const Dim *window_blocked_scratch(DimCtx *c, const Target *t, const cn_window *w, bool plain, size_t blocks, size_t n) {
-  const TargetTile *tile = target_tile(t, "blocked_f32");
-  const size_t lanes = t->vector_bits / 32, sums = tile->mr * tile->nr / lanes;
-  return dim_const(c, (int64_t)(cn_blocked_conv_f32_scratch(w, plain, blocks, n, lanes, sums) * sizeof(float)));
+/* Floats of the padded copy of a plain input, of any size, at most: of what span / width + 2 + again output rows read (cn_blocked_copy_rows: no more),
+ * width * stride + reach pixels each, where span / width times width is span at most. */
+static const Dim *open_copy(DimCtx *c, const BlockedWindow *w, size_t span) {
+  const cn_window *v = &w->most;
+  const size_t tall = (v->kernel[1] - 1) * v->dilation[1] + 1, reach = (v->kernel[2] - 1) * v->dilation[2] + 1;
+  const size_t again = cn_ceil_div(2 * (tall - cn_min(tall, v->stride[1])), v->stride[1]), height = (1 + again) * v->stride[1] + tall;
+  const size_t fixed = span * v->stride[1] * (v->stride[2] + reach) + height * reach;
+  return dim_addc(c, dim_mulc(c, w->width, (int64_t)(height * v->stride[2] * v->c)), (int64_t)(fixed * v->c));
+}
+
+const Dim *window_blocked_scratch(DimCtx *c, const Target *t, const BlockedWindow *w, bool plain, const BlockedCall *call) {
+  const size_t lanes = t->vector_bits / 32;
+  const cn_blocked_way way = {call->wide, call->pixels, call->slides};
+  if (!call->blocks) return c->zero;
+  size_t floats = cn_blocked_conv_f32_scratch(&w->most, plain, call->blocks, way, lanes);
+  if (!plain || !w->open) return dim_const(c, (int64_t)(floats * sizeof(float)));
+  floats -= cn_blocked_copy(&w->most, plain, cn_blocked_span(&w->most, call->blocks, way, lanes), lanes);
+  return dim_mulc(c, dim_addc(c, open_copy(c, w, cn_blocked_most(&w->most, way)), (int64_t)floats), (int64_t)sizeof(float));
 }

@@ -1,4 +1,4 @@
-/* Which driver of runtime-lite runs a sliding window whose sizes are known but for the batch. */
+/* Which driver of runtime-lite runs a sliding window. */
 #ifndef CASTNET_WINDOW_H
 #define CASTNET_WINDOW_H
 
@@ -13,10 +13,15 @@ const char *window_driver(const Target *t, const char *general, const WindowDims
 const Dim *window_direct(DimCtx *c, const Target *t, const WindowDims *w, const Dim *images, int64_t groups, const Dim *channels,
                          const Dim *m);
 
-/* Bytes of scratch of a call for `blocks` output blocks of a convolution over blocked channels, n at a time; w->images: those of the call, or
- * many where they are not known. */
-const Dim *window_blocked_scratch(DimCtx *c, const Target *t, const cn_window *w, bool plain, size_t blocks, size_t n);
-/* Such a convolution in runtime-lite's terms, of one image. False where a size is not known. */
-bool window_blocked(DimCtx *c, const WindowDims *w, int64_t groups, const Dim *channels, const Dim *m, cn_window *ret);
+/* The window of a convolution over blocked channels, whose heights and widths may be open. */
+typedef struct BlockedWindow {
+  cn_window most;   /* large ones in place of those that are open, and as many images: what needs no less memory */
+  const Dim *width; /* of the output */
+  bool open, many;  /* sizes are; the number of images is */
+} BlockedWindow;
+
+BlockedWindow window_blocked(DimCtx *c, const WindowDims *w, const Dim *images, int64_t groups, const Dim *channels, const Dim *m);
+/* Bytes of scratch of a call; none where it computes no blocks. */
+const Dim *window_blocked_scratch(DimCtx *c, const Target *t, const BlockedWindow *w, bool plain, const BlockedCall *call);
 
 #endif

@@ -74,36 +74,52 @@ CN_INLINE size_t cn_blocked_slides(const cn_window *w, int plain, size_t lanes, 
   return w->out[2] >= n && (!plain || w->c == 1 || w->c == 3) ? n : 0;
 }
 
-/* What a driver of n output blocks computes at a time: the pixels of a tile, or a row where outputs slide. */
-CN_INLINE size_t cn_blocked_unit(const cn_window *w, int plain, size_t n, size_t lanes, size_t sums) {
-  return n == 1 && cn_blocked_slides(w, plain, lanes, sums) ? w->out[2] : cn_blocked_pixels(cn_volume(w->out), n, sums);
+/* How a driver computes: output blocks at a time; of each, so many pixels side by side; or, not 0, outputs that slide along a row. */
+typedef struct cn_blocked_way {
+  size_t blocks, pixels, slides;
+} cn_blocked_way;
+
+/* That of n blocks for a window whose sizes are known. */
+CN_INLINE cn_blocked_way cn_blocked_way_of(const cn_window *w, int plain, size_t n, size_t lanes, size_t sums) {
+  const size_t slides = n == 1 ? cn_blocked_slides(w, plain, lanes, sums) : 0;
+  const cn_blocked_way way = {n, slides ? 1 : cn_blocked_pixels(cn_volume(w->out), n, sums), slides};
+  return way;
 }
+
+/* That of n blocks for any sizes. */
+CN_INLINE cn_blocked_way cn_blocked_any_way(size_t n, size_t sums) {
+  const cn_blocked_way way = {n, cn_blocked_wide(n, sums), 0};
+  return way;
+}
+
+/* What it computes at a time: the pixels of a tile, or a row. */
+CN_INLINE size_t cn_blocked_unit(const cn_window *w, cn_blocked_way way) { return way.slides ? w->out[2] : way.pixels; }
 
 /* Pixels for which it goes through the weights once, at most: the input that they read stays in the second cache. */
-CN_INLINE size_t cn_blocked_most(const cn_window *w, int plain, size_t n, size_t lanes, size_t sums) {
-  const size_t tile = cn_blocked_pixels(cn_volume(w->out), n, sums), unit = cn_blocked_unit(w, plain, n, lanes, sums);
-  const size_t most = cn_max(cn_ceil_div(4 * tile, unit), cn_min(CN_BLOCKED_SPAN, 65536 / cn_max(w->c, 1)) / unit);
-  return cn_min(most, cn_ceil_div(cn_volume(w->out), unit)) * unit;
+CN_INLINE size_t cn_blocked_most(const cn_window *w, cn_blocked_way way) {
+  const size_t unit = cn_max(cn_blocked_unit(w, way), 1), least = way.slides ? cn_ceil_div(4 * way.slides, unit) : 4;
+  const size_t most = cn_max(least, cn_min(CN_BLOCKED_SPAN, 65536 / cn_max(w->c, 1)) / unit);
+  return cn_min(most, cn_max(cn_ceil_div(cn_volume(w->out), unit), 1)) * unit;
 }
 
-/* Pixels of one task of n of a call's output blocks: as many, or fewer where an image has but one or two such tasks, of 2^17 products or more. A call for
+/* Pixels of one task of some of a call's output blocks: as many, or fewer where an image has but one or two such tasks, of 2^17 products or more. A call for
  * several tasks takes them together. By sizes alone. */
-CN_INLINE size_t cn_blocked_span(const cn_window *w, int plain, size_t blocks, size_t n, size_t lanes, size_t sums) {
-  const size_t unit = cn_blocked_unit(w, plain, n, lanes, sums), most = cn_blocked_most(w, plain, n, lanes, sums);
-  const size_t all = cn_ceil_div(cn_volume(w->out), unit), groups = cn_max(w->images * w->groups * (blocks / n), 1);
-  const size_t least = cn_ceil_div((size_t)1 << 17, cn_max(unit * n * lanes * w->c * cn_volume(w->kernel), 1));
+CN_INLINE size_t cn_blocked_span(const cn_window *w, size_t blocks, cn_blocked_way way, size_t lanes) {
+  const size_t unit = cn_max(cn_blocked_unit(w, way), 1), most = cn_blocked_most(w, way);
+  const size_t all = cn_ceil_div(cn_volume(w->out), unit), groups = cn_max(w->images * w->groups * (blocks / way.blocks), 1);
+  const size_t least = cn_ceil_div((size_t)1 << 17, cn_max(unit * way.blocks * lanes * w->c * cn_volume(w->kernel), 1));
   return cn_min(cn_max(cn_ceil_div(all, cn_ceil_div(16, groups)), least) * unit, most);
 }
 
-/* Tasks of a call for `blocks` output blocks by the driver of n: some pixels of an image for n blocks; neighbours share what they know of the pixels. */
-CN_INLINE size_t cn_blocked_count(const cn_window *w, int plain, size_t blocks, size_t n, size_t lanes, size_t sums) {
-  return w->images * w->groups * cn_ceil_div(cn_volume(w->out), cn_blocked_span(w, plain, blocks, n, lanes, sums)) * (blocks / n);
+/* Tasks of a call for `blocks` output blocks: some pixels of an image for way.blocks of them; neighbours share what they know of the pixels. */
+CN_INLINE size_t cn_blocked_count(const cn_window *w, size_t blocks, cn_blocked_way way, size_t lanes) {
+  return w->images * w->groups * cn_ceil_div(cn_volume(w->out), cn_blocked_span(w, blocks, way, lanes)) * (blocks / way.blocks);
 }
 
 /* Output rows whose input is copied at a time: a task's at least, and so many that what two copies share, which moves, is no more than half. */
 CN_INLINE size_t cn_blocked_copy_rows(const cn_window *w, size_t span) {
   const size_t reach = (w->kernel[1] - 1) * w->dilation[1] + 1, twice = reach - cn_min(reach, w->stride[1]);
-  return cn_min(w->out[1], cn_max(span / w->out[2] + 2, cn_ceil_div(2 * twice, w->stride[1])));
+  return cn_min(w->out[1], cn_max(span / cn_max(w->out[2], 1) + 2, cn_ceil_div(2 * twice, w->stride[1])));
 }
 
 /* Padded input rows that n output rows read. */
@@ -118,13 +134,12 @@ CN_INLINE size_t cn_blocked_copy(const cn_window *w, int plain, size_t span, siz
 /* Pixels whose taps' places are worked out together: a few tiles', by turns of 16. */
 #define CN_BLOCKED_PLACES 48
 
-/* Floats of scratch of a call for `blocks` output blocks by the driver of n: zeros, the copy, places (of 32 bits) for each tap of a few tiles, behind
- * those the pixels' own, by rows and by columns. */
-CN_INLINE size_t cn_blocked_conv_f32_scratch(const cn_window *w, int plain, size_t blocks, size_t n, size_t lanes, size_t sums) {
+/* Floats of scratch of a call for `blocks` output blocks: zeros, the copy, places (of 32 bits) for each tap of a few tiles, behind those the pixels'
+ * own, by rows and by columns. */
+CN_INLINE size_t cn_blocked_conv_f32_scratch(const cn_window *w, int plain, size_t blocks, cn_blocked_way way, size_t lanes) {
   const cn_blocked_walk k = cn_blocked_walk_of(w, plain, lanes);
-  const size_t span = cn_blocked_span(w, plain, blocks, n, lanes, sums);
-  const size_t places = n == 1 && cn_blocked_slides(w, plain, lanes, sums) ? 0 : k.taps * CN_BLOCKED_PLACES + 2 * (cn_blocked_most(w, plain, n, lanes, sums) + 32);
-  return cn_max(lanes, k.run) + cn_blocked_copy(w, plain, span, lanes) + places;
+  const size_t places = way.slides ? 0 : k.taps * CN_BLOCKED_PLACES + 2 * (cn_blocked_most(w, way) + 32);
+  return cn_max(lanes, k.run) + cn_blocked_copy(w, plain, cn_blocked_span(w, blocks, way, lanes), lanes) + places;
 }
 
 /* Pixels whose channels are normalised side by side: what they store is read again after it has reached the cache. */

@@ -19,9 +19,11 @@ typedef struct cn_blocked_conv_f32_args {
   cn_epilogue_f32 ep;   /* CN_EP_ROW_BIAS: [groups * m]; its tile: rows are blocks, columns pixels times LANES, index the image */
 } cn_blocked_conv_f32_args;
 
-/* Where the number of images is known to the caller alone. */
-CN_INLINE size_t cn_blocked_tasks(const cn_blocked_conv_f32_args *a, size_t n) {
-  return cn_blocked_count(&a->window, a->plain, a->blocks, n, CN_VF32_LANES, CN_BLOCKED_F32_SUMS);
+/* Where the number of images, or their sizes, are known to the caller alone: of the driver that computes so many blocks, pixels and outputs that slide
+ * (cn_blocked_way) at a time. */
+CN_INLINE size_t cn_blocked_tasks(const cn_blocked_conv_f32_args *a, size_t blocks, size_t pixels, size_t slides) {
+  const cn_blocked_way way = {blocks, pixels, slides};
+  return cn_blocked_count(&a->window, a->blocks, way, CN_VF32_LANES);
 }
 
 /* n pixels of c channels, `area` apart, side by side; c: a literal where it is 1 or 3. */
@@ -362,14 +364,15 @@ CN_KERNEL void cn_blocked_copy_band(const cn_window *w, const cn_blocked_walk *k
 CN_KERNEL void cn_blocked_body_f32(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1, int spread, size_t nb, size_t np,
                                    size_t slides, size_t pitch, size_t stride) {
   const cn_blocked_walk k = cn_blocked_walk_of(&a->window, a->plain, CN_VF32_LANES);
-  const size_t span = cn_blocked_span(&a->window, a->plain, a->blocks, nb, CN_VF32_LANES, CN_BLOCKED_F32_SUMS);
+  const cn_blocked_way way = {nb, np, slides};
+  const size_t span = cn_blocked_span(&a->window, a->blocks, way, CN_VF32_LANES), most = cn_blocked_most(&a->window, way);
   const size_t pixels = cn_volume(a->window.out), across = cn_ceil_div(pixels, span);
   const size_t parts = a->window.groups, all = a->window.m / CN_VF32_LANES, groups = a->blocks / nb, zeros = cn_max(CN_VF32_LANES, k.run);
-  const size_t together = slides || a->plain ? 1 : cn_blocked_most(&a->window, 0, nb, CN_VF32_LANES, CN_BLOCKED_F32_SUMS) / span;
+  const size_t together = slides || a->plain ? 1 : most / span;
   const size_t image_in = (a->plain ? a->window.c : k.blocks * CN_VF32_LANES) * cn_volume(a->window.in);
   float *copy = scratch + zeros;
   int32_t *places = (int32_t *)(void *)(copy + cn_blocked_copy(&a->window, a->plain, span, CN_VF32_LANES)), *ys = places + k.taps * CN_BLOCKED_PLACES;
-  int32_t *xs = ys + cn_blocked_most(&a->window, a->plain, nb, CN_VF32_LANES, CN_BLOCKED_F32_SUMS) + 32;
+  int32_t *xs = ys + most + 32;
   cn_blocked_copied copied = {0, 0, 0, 0};
   memset(scratch, 0, zeros * sizeof *scratch);
   for (size_t t = t0; t < t1;) {

@@ -31,21 +31,22 @@ static double window_bytes(const cn_window *w) { return 4.0 * (double)(w->c * cn
 static double pass_bytes(const cn_window *w, size_t channels) { return 4.0 * (double)(channels * (cn_volume(w->in) + cn_volume(w->out))); }
 
 /* ---- blocked channels ---- */
-typedef struct BlockedJob { cn_blocked_conv_f32_args a; const char *driver; float *scratch; size_t n; } BlockedJob;
+typedef struct BlockedJob { cn_blocked_conv_f32_args a; const char *driver; float *scratch; cn_blocked_way way; } BlockedJob;
 
 static void run_blocked(const KernelSet *s, const void *job) {
   const BlockedJob *j = job;
-  s->blocked_driver(j->driver)(&j->a, j->scratch, 0, s->blocked_tasks(&j->a, j->n));
+  s->blocked_driver(j->driver)(&j->a, j->scratch, 0, s->blocked_tasks(&j->a, j->way));
 }
 
 static void bench_blocked(Bench *b, size_t n, Shape p) {
   const size_t lanes = b->s->lanes, blocks = p.m;
   p.m = blocks * lanes;
   const cn_window w = window_of(&p);
+  const cn_blocked_way way = cn_blocked_way_of(&w, w.c < 4, n, lanes, b->s->sums);
   BlockedJob j = {{.window = w, .plain = w.c < 4, .blocks = blocks, .in = bench_room(b, cn_round_up(w.c, lanes) * cn_volume(w.in)),
                    .weights = bench_room(b, w.c * w.m * cn_volume(w.kernel)), .out = bench_room(b, w.m * cn_volume(w.out)),
-                   .ep = {.flags = CN_EP_ROW_BIAS | CN_EP_CLAMP, .bias = bench_room(b, w.m), .hi = 6.0f}}, cn_blocked_driver(&w, w.c < 4, 0, n, lanes, b->s->sums), NULL, n};
-  j.scratch = bench_room(b, cn_blocked_conv_f32_scratch(&w, j.a.plain, blocks, n, lanes, b->s->sums));
+                   .ep = {.flags = CN_EP_ROW_BIAS | CN_EP_CLAMP, .bias = bench_room(b, w.m), .hi = 6.0f}}, cn_blocked_driver(&w, w.c < 4, 0, way, b->s->sums), NULL, way};
+  j.scratch = bench_room(b, cn_blocked_conv_f32_scratch(&w, j.a.plain, blocks, way, lanes));
   bench_row(b, j.driver, shape_text(&p), window_flop(&w), window_bytes(&w), run_blocked, &j);
 }
 
@@ -56,10 +57,11 @@ static void bench_groups(Bench *b, Shape p) {
   cn_window w = window_of(&p);
   w.groups = channels / of_part;
   w.m = of_part;
+  const cn_blocked_way way = cn_blocked_way_of(&w, 0, 1, lanes, b->s->sums);
   BlockedJob j = {{.window = w, .blocks = of_part / lanes, .in = bench_room(b, channels * cn_volume(w.in)),
                    .weights = bench_room(b, channels * p.c * cn_volume(w.kernel)), .out = bench_room(b, channels * cn_volume(w.out)),
-                   .ep = {.flags = CN_EP_ROW_BIAS, .bias = bench_room(b, channels)}}, cn_blocked_driver(&w, 0, p.c < lanes, 1, lanes, b->s->sums), NULL, 1};
-  j.scratch = bench_room(b, cn_blocked_conv_f32_scratch(&w, 0, j.a.blocks, 1, lanes, b->s->sums));
+                   .ep = {.flags = CN_EP_ROW_BIAS, .bias = bench_room(b, channels)}}, cn_blocked_driver(&w, 0, p.c < lanes, way, b->s->sums), NULL, way};
+  j.scratch = bench_room(b, cn_blocked_conv_f32_scratch(&w, 0, j.a.blocks, way, lanes));
   bench_row(b, j.driver, shape_text(&p), 2.0 * (double)(channels * p.c * cn_volume(w.kernel) * cn_volume(w.out)),
             pass_bytes(&w, channels), run_blocked, &j);
 }

@@ -78,8 +78,9 @@ void blocked_result(Case *c, const cn_conv_f32_args *a, size_t room, float *out)
 }
 
 /* What a run derives from the case alone: blocks at a time, those of a part in whole groups of them, whether the input stays plain, which some drivers are
- * for, or groups lie within blocks; the window with such parts as groups. */
+ * for, or groups lie within blocks; the window with such parts as groups; the way of this window, or that of any, which whole tiles are for too. */
 typedef struct BlockedCase {
+  cn_blocked_way way;
   size_t n, blocks;
   int plain, spread;
   cn_window window;
@@ -90,15 +91,17 @@ static BlockedCase blocked_case(const Case *c, const cn_window *w) {
   const size_t n = tiled ? (size_t)(tiled[strlen("_conv_f32_")] - '0') : 1;
   const size_t lanes = c->set->lanes;
   const int plain = w->groups == 1 && (tiled ? w->c <= 4 && c->index % 2 : strstr(c->kernel, "_f32_c") != NULL);
-  BlockedCase k = {n, cn_round_up(cn_ceil_div(w->m, lanes), n), plain, w->groups > 1 && w->c < lanes, *w};
+  const int any = c->index / 2 % 2 && !strstr(c->kernel, "_slide_") && !strstr(c->kernel, "_narrow");
+  const cn_blocked_way way = any ? cn_blocked_any_way(n, c->set->sums) : cn_blocked_way_of(w, plain, n, lanes, c->set->sums);
+  BlockedCase k = {way, n, cn_round_up(cn_ceil_div(w->m, lanes), n), plain, w->groups > 1 && w->c < lanes, *w};
   if (k.spread) k.window.groups = cn_ceil_div(w->groups * w->m, lanes);
   k.window.m = k.blocks * lanes;
   return k;
 }
 
 /* What of this call's tasks the tasks t0 .. t1 of `all` stand for. */
-static void run_share(Case *c, const cn_blocked_conv_f32_args *b, float *scratch, size_t t0, size_t t1, size_t all, size_t n) {
-  const size_t own = c->set->blocked_tasks(b, n);
+static void run_share(Case *c, const cn_blocked_conv_f32_args *b, float *scratch, size_t t0, size_t t1, size_t all, cn_blocked_way way) {
+  const size_t own = c->set->blocked_tasks(b, way);
   c->set->blocked_driver(c->kernel)(b, scratch, t0 * own / all, t1 * own / all);
 }
 
@@ -112,13 +115,13 @@ static void run_blocked(Case *c, const cn_conv_f32_args *a, float *scratch, size
   b.out = x.out;
   b.ep = x.ep;
   b.blocks = k.blocks;
-  const size_t all = c->set->blocked_tasks(&b, n);
+  const size_t all = c->set->blocked_tasks(&b, k.way);
   b.blocks = n; /* the first group by itself, then the others */
-  run_share(c, &b, scratch, t0, t1, all, n);
+  run_share(c, &b, scratch, t0, t1, all, k.way);
   b.first = n;
   b.blocks = k.blocks - n;
   b.weights += parts * n * lanes * a->window.c * cn_volume(a->window.kernel);
-  if (b.blocks) run_share(c, &b, scratch, t0, t1, all, n);
+  if (b.blocks) run_share(c, &b, scratch, t0, t1, all, k.way);
   blocked_result(c, a, room, x.out);
 }
 
@@ -138,8 +141,8 @@ static cn_window pick_image(Case *c) {
 /* Of both calls of run_blocked. */
 static size_t blocked_scratch(const Case *c, const BlockedCase *k) {
   const cn_window *w = &k->window;
-  const size_t one = cn_blocked_conv_f32_scratch(w, k->plain, k->n, k->n, c->set->lanes, c->set->sums);
-  return k->blocks == k->n ? one : cn_max(one, cn_blocked_conv_f32_scratch(w, k->plain, k->blocks - k->n, k->n, c->set->lanes, c->set->sums));
+  const size_t one = cn_blocked_conv_f32_scratch(w, k->plain, k->n, k->way, c->set->lanes);
+  return k->blocks == k->n ? one : cn_max(one, cn_blocked_conv_f32_scratch(w, k->plain, k->blocks - k->n, k->way, c->set->lanes));
 }
 
 static cn_window pick_blocked(Case *c) {
@@ -192,13 +195,13 @@ static void test_blocked(Case *c) {
     cn_conv_f32_args a = {.window = pick_blocked(c)};
     cn_window *w = &a.window;
     BlockedCase k = blocked_case(c, w);
-    if (strcmp(cn_blocked_driver(&k.window, k.plain, k.spread, k.n, lanes, c->set->sums), c->kernel) != 0) continue;
+    if (strcmp(cn_blocked_driver(&k.window, k.plain, k.spread, k.way, c->set->sums), c->kernel) != 0) continue;
     w->m = k.spread ? w->c : w->groups > 1 ? k.n * lanes * (1 + pick(c, 2)) : 1 + pick(c, (uint32_t)(2 * k.n * lanes));
     k = blocked_case(c, w);
     const float *weights = conv_operands(c, &a);
     a.weights = packed_parts(c, &a, weights, &k);
     const cn_blocked_conv_f32_args b = {.window = k.window, .plain = k.plain, .blocks = k.blocks};
-    conv_both_ways(c, run_blocked, &a, weights, guarded(c, blocked_scratch(c, &k)), c->set->blocked_tasks(&b, k.n));
+    conv_both_ways(c, run_blocked, &a, weights, guarded(c, blocked_scratch(c, &k)), c->set->blocked_tasks(&b, k.way));
     return;
   }
   fail(c, "%s: no window of %d is its own", c->kernel, TRIES);

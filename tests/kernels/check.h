@@ -50,7 +50,7 @@ typedef struct KernelSet {
   size_t (*pool_f32_tasks)(const cn_pool_f32_args *a);
   size_t (*pool_f32_scratch)(const cn_window *w);
   PoolRun *pool_f32, *pool_f32_2x2s2, *pool_f32_3x3s2;
-  size_t (*blocked_tasks)(const cn_blocked_conv_f32_args *a, size_t n);
+  size_t (*blocked_tasks)(const cn_blocked_conv_f32_args *a, cn_blocked_way way);
   BlockedRun *(*blocked_driver)(const char *name);
   WinogradRun *winograd_f32_2x2, *winograd_f32_4x4;
   size_t winograd_blocks;

@@ -228,7 +228,7 @@ static size_t pool_f32_tasks(const cn_pool_f32_args *a) { return cn_pool_f32_tas
 static size_t pool_f32_scratch(const cn_window *w) { return cn_pool_f32_scratch(w); }
 
 static size_t blocked_lrn_tasks(const cn_blocked_lrn_f32_args *a) { return cn_blocked_lrn_f32_tasks(a); }
-static size_t blocked_tasks(const cn_blocked_conv_f32_args *a, size_t n) { return cn_blocked_tasks(a, n); }
+static size_t blocked_tasks(const cn_blocked_conv_f32_args *a, cn_blocked_way way) { return cn_blocked_tasks(a, way.blocks, way.pixels, way.slides); }
 
 static BlockedRun *blocked_driver(const char *name) {
   static const struct { const char *name; BlockedRun *run; } rows[] = {

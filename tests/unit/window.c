@@ -1,0 +1,67 @@
+/* Scratch of a convolution over blocked channels whose sizes are open: no less than the kernel takes at any size. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "lower/window.h"
+
+#include "kernels/blocked.h"
+
+static size_t below(uint64_t *s, size_t n) { /* an LCG's upper bits */
+  *s = *s * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+  return (size_t)(*s >> 33) % n;
+}
+
+/* One of few sizes often, where tiles and copies begin to be whole; a large one at times. */
+static size_t size(uint64_t *s) { return 1 + below(s, below(s, 3) ? 40 : below(s, 2) ? 700 : 5000); }
+
+static cn_window random_window(uint64_t *s) {
+  cn_window w = {.images = 1 + below(s, 3), .groups = 1, .c = 1 + below(s, 8), .m = 64, .in = {1, 1, 1}, .out = {1, size(s), size(s)}, .kernel = {1, 1, 1},
+                 .stride = {1, 1, 1}, .dilation = {1, 1, 1}, .up = {1, 1, 1}};
+  for (int i = 1; i < 3; i++) {
+    w.kernel[i] = 1 + below(s, 7);
+    w.stride[i] = 1 + below(s, 4);
+    w.dilation[i] = 1 + below(s, 3);
+    w.pad[i] = (ptrdiff_t)below(s, 4);
+    w.in[i] = w.out[i] * w.stride[i]; /* about */
+  }
+  return w;
+}
+
+static void holds_every_size(void **state) {
+  (void)state;
+  uint64_t seed = 1;
+  const Target *t = target_find(STR("x86-64-v4"));
+  const TargetTile *tile = target_tile(t, "blocked_f32");
+  const size_t lanes = t->vector_bits / 32, sums = tile->mr * tile->nr / lanes;
+  for (int i = 0; i < 20000; i++) {
+    Arena *a = arena_new(NULL, 0);
+    DimCtx *c = dim_ctx_new(a);
+    const cn_window w = random_window(&seed);
+    const bool plain = below(&seed, 2), only_height = below(&seed, 4) == 0;
+    const cn_blocked_way way = cn_blocked_any_way(1 + below(&seed, tile->mr), sums);
+    const BlockedCall call = {.blocks = (uint32_t)(way.blocks * (1 + below(&seed, 3))), .wide = (uint32_t)way.blocks, .pixels = (uint32_t)way.pixels};
+    const Dim *height = dim_symbol(c, STR("h"), 0, INT32_MAX, DIM_FROM_INPUT), *width = dim_symbol(c, STR("w"), 0, INT32_MAX, DIM_FROM_INPUT);
+    const Dim *out = only_height ? dim_const(c, (int64_t)w.out[2]) : width;
+    WindowDims d = {.in = {c->one, height, out}, .out = {c->one, height, out}};
+    for (int k = 0; k < 3; k++) {
+      d.kernel[k] = dim_const(c, (int64_t)w.kernel[k]);
+      d.pad_lo[k] = d.pad_hi[k] = dim_const(c, w.pad[k]);
+      d.stride[k] = (int64_t)w.stride[k], d.dilation[k] = (int64_t)w.dilation[k], d.up[k] = 1;
+    }
+    const BlockedWindow open = window_blocked(c, &d, dim_const(c, (int64_t)w.images), 1, dim_const(c, (int64_t)w.c), dim_const(c, (int64_t)w.m));
+    const int64_t values[] = {(int64_t)w.out[1], (int64_t)w.out[2]};
+    int64_t bytes = 0;
+    assert_true(open.open);
+    assert_true(dim_eval(window_blocked_scratch(c, t, &open, plain, &call), values, &bytes));
+    assert_true((size_t)bytes >= sizeof(float) * cn_blocked_conv_f32_scratch(&w, plain, call.blocks, way, lanes));
+    arena_free(a);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(holds_every_size)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
