@@ -99,6 +99,34 @@ static bool verify_affine(Verify *v, const Affine *f) {
   return f->offset && !dim_is_bad(f->offset) ? true : fault(v, "an index without an offset");
 }
 
+/* The places that f takes over all of `out`, which is not empty; false where one is not known. */
+static bool affine_range(const Affine *f, const Type *out, int64_t *lo, int64_t *hi) {
+  if (!dim_is_const(f->offset, lo)) return false;
+  *hi = *lo;
+  for (uint32_t j = 0; j < out->rank; j++) {
+    int64_t n, coef, last;
+    if (!affine_coef(f, j)) continue;
+    if (!dim_is_const(out->dims[j], &n) || !dim_is_const(affine_coef(f, j), &coef) || !i64_mul(coef, n - 1, &last)) return false;
+    if (!i64_add(last < 0 ? *lo : *hi, last, last < 0 ? lo : hi)) return false;
+  }
+  return true;
+}
+
+/* A view reads nothing outside of its operand, as far as sizes are known. */
+static bool verify_view(Verify *v, const Node *n) {
+  const Type *in = &n->in[0]->type, *out = &n->out[0]->type;
+  bool empty = false;
+  for (uint32_t j = 0; j < out->rank; j++) empty = empty || dim_is(out->dims[j], 0);
+  for (uint32_t i = 0; i < in->rank; i++) {
+    const Affine *f = &((const ViewAttr *)n->attr)->index[i];
+    int64_t size, lo, hi;
+    if (!verify_affine(v, f)) return false;
+    if (empty || !dim_is_const(in->dims[i], &size) || !affine_range(f, out, &lo, &hi)) continue;
+    if (lo < 0 || hi >= size) return fault(v, "a view of places %lld to %lld along axis %u, which has %lld", (long long)lo, (long long)hi, i, (long long)size);
+  }
+  return in->dtype == out->dtype ? true : fault(v, "the type changes");
+}
+
 static bool verify_axes(Verify *v, const Node *n, const GatherAxis *axes) {
   for (uint32_t i = 0; i < n->in[0]->type.rank; i++) {
     const GatherAxis *g = &axes[i];
@@ -266,10 +294,7 @@ static bool verify_op(Verify *v, const Node *n) {
   const uint32_t rank = n->n_in && is_tensor(n->in[0]) ? n->in[0]->type.rank : 0;
   switch (n->op) {
     case OP_POINTWISE: return verify_expr(v, n);
-    case OP_VIEW:
-      for (uint32_t i = 0; i < rank; i++)
-        if (!verify_affine(v, &((const ViewAttr *)n->attr)->index[i])) return false;
-      return n->in[0]->type.dtype == n->out[0]->type.dtype ? true : fault(v, "the type changes");
+    case OP_VIEW: return verify_view(v, n);
     case OP_RESHAPE:
       if (n->in[0]->type.dtype != n->out[0]->type.dtype) return fault(v, "the type changes");
       return same_count(v, n->in[0], n->out[0]) ? true : fault(v, "the number of elements changes");

@@ -112,24 +112,36 @@ Value *op_probabilities(OpContext *c, Value *scores, Value *bias, bool may_be_bl
   return build_fn3(b, SC_select, blind, op_scalar_like(c, p, 0), p);
 }
 
-/* mask_index of shape [B] (numbers of valid keys), [B][T] or [B][S][T] (1: visible): filter is added where hidden. */
-Value *op_index_bias(OpContext *c, Value *mask, const Dim *keys, DType t, float filter) {
+/* Keys before those numbers, one of each sequence: [B][1][1][keys]; or from them on. */
+static Value *keys_before(OpContext *c, Value *ends, const Dim *keys, bool from) {
+  Arena *a = op_arena(c);
+  Expr e = {0};
+  if (!ends) return NULL;
+  const uint32_t key = expr_index(a, &e, 3), end = expr_cast(a, &e, DT_s64, true, expr_input(a, &e, 0, ends->type.dtype));
+  (void)(from ? expr_fn2(a, &e, SC_le, end, key) : expr_fn2(a, &e, SC_lt, key, end));
+  const Dim *const dims[] = {ends->type.dims[0], op_dims(c)->one, op_dims(c)->one, keys};
+  Value *of = build_unsqueeze(&c->b, ends, 7u << 1);
+  return build_expr(&c->b, e, &of, 1, 4, dims);
+}
+
+/* mask_index of shape [B] (numbers of valid keys), [2 * B] (where they end, then where they begin), [3 * B + 2] (their numbers, then what only packed
+ * sequences need), [B][T] or [B][S][T] (1: visible): filter is added where hidden. */
+Value *op_index_bias(OpContext *c, Value *mask, const Dim *batch, const Dim *keys, DType t, float filter) {
   Builder *b = &c->b;
+  DimCtx *d = op_dims(c);
+  const uint32_t rank = mask->type.rank;
+  const Dim *n = rank ? mask->type.dims[0] : d->zero, *twice = dim_mulc(d, batch, 2);
+  const bool both = rank == 1 && dim_eq(d, n, twice) == 1, packed = rank == 1 && dim_eq(d, n, dim_addc(d, dim_mulc(d, batch, 3), 2)) == 1;
   Value *shown;
-  if (mask->type.rank == 1) {
-    Arena *a = op_arena(c);
-    Expr e = {0};
-    (void)expr_fn2(a, &e, SC_lt, expr_index(a, &e, 3),
-                   expr_cast(a, &e, DT_s64, true, expr_input(a, &e, 0, mask->type.dtype)));
-    const Dim *const dims[] = {mask->type.dims[0], op_dims(c)->one, op_dims(c)->one, keys};
-    Value *lengths = build_unsqueeze(b, mask, 7u << 1);
-    shown = build_expr(b, e, &lengths, 1, 4, dims);
-  } else if (mask->type.rank == 2 || mask->type.rank == 3) {
-    shown = build_fn2(b, SC_ne, build_unsqueeze(b, mask, mask->type.rank == 2 ? 3u << 1 : 1u << 1),
-                      build_scalar_i(b, mask->type.dtype, 0));
-  } else {
-    (void)op_unsupported(c, "with a mask of shape %s", build_shape_text(b, mask));
+  if (rank < 1 || rank > 3 || (!both && !packed && !dim_is(rank > 1 ? n : d->zero, 1) && !ir_require_eq(b->ir, n, batch))) {
+    (void)op_fail(c, DIAG_E0402, "the mask has shape %s", build_shape_text(b, mask));
     return NULL;
+  }
+  if (rank == 1) {
+    shown = keys_before(c, both || packed ? op_part(c, mask, 0, d->zero, batch) : mask, keys, false);
+    if (both) shown = build_fn2(b, SC_and, shown, keys_before(c, op_part(c, mask, 0, batch, batch), keys, true));
+  } else {
+    shown = build_fn2(b, SC_ne, build_unsqueeze(b, mask, rank == 2 ? 3u << 1 : 1u << 1), build_scalar_i(b, mask->type.dtype, 0));
   }
   return build_fn3(b, SC_select, shown, build_scalar_f(b, t, 0), build_scalar_f(b, t, (double)filter));
 }

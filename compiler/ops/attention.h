@@ -21,7 +21,7 @@ Value *op_visible(OpContext *c, const Visibility *v, const Dim *queries, const D
 Value *op_bias_of(OpContext *c, Value *allowed, DType t);      /* 0 where true, -infinity elsewhere; NULL of NULL */
 Value *op_mask_bias(OpContext *c, Value *mask, const Dim *keys, DType t);
 /* The same of com.microsoft's masks: numbers of valid keys [B], or [B][T] or [B][S][T], 1 visible; `filter` where hidden. */
-Value *op_index_bias(OpContext *c, Value *mask, const Dim *keys, DType t, float filter);
+Value *op_index_bias(OpContext *c, Value *mask, const Dim *batch, const Dim *keys, DType t, float filter);
 /* x [B][n][S][h], the first `dim` (NULL: all) of h turned by tables [places][dim / 2] at positions s64 [B][S], or by [B][S][dim / 2] without. */
 typedef struct Rotation {
   Value *cos, *sin, *positions;

@@ -92,7 +92,9 @@ bool import_attention(OpContext *c) {
   if (!scores || (bias && !fits)) return false;
   scores = plus(c, scores, fits);
   if (mode == 2 && op_wants(c, 3)) c->out[3] = scores;
-  const DType work = dtype_from_onnx(op_int(c, "softmax_precision", 0));
+  const int64_t precision = op_int(c, "softmax_precision", 0);
+  const DType work = dtype_from_onnx(precision);
+  if (precision && work != DT_f16 && work != DT_bf16 && work != DT_f32 && work != DT_f64) return op_fail(c, DIAG_E0304, "attribute 'softmax_precision' is %lld", (long long)precision);
   const bool may_be_blind = mask || sight.valid || sight.left >= 0 || sight.right >= 0;
   Value *p = build_cast(
       b, op_probabilities(c, build_cast(b, scores, work == DT_NONE ? t : work, true), bias, may_be_blind), t, true);
@@ -185,7 +187,6 @@ bool import_rotary_embedding(OpContext *c) {
 /* ---- com.microsoft ---- */
 /* Q, K and V side by side [B][S][3 * hidden], as heads */
 static bool packed_heads(OpContext *c, Value *all, int64_t heads, Value **qkv) {
-  Builder *b = &c->b;
   DimCtx *d = op_dims(c);
   size_t n;
   const int64_t *sizes = op_ints(c, "qkv_hidden_sizes", &n);
@@ -193,11 +194,12 @@ static bool packed_heads(OpContext *c, Value *all, int64_t heads, Value **qkv) {
   const Dim *third = dim_floordiv(d, all->type.dims[2], dim_const(d, 3)), *at = d->zero;
   for (size_t k = 0; k < 3; k++) {
     const Dim *size = n ? dim_const(d, sizes[k]) : third;
-    qkv[k] = op_split_heads(c, build_slice(b, all, 2, at, size, d->one), heads);
+    if (n && sizes[k] < 1) return op_fail(c, DIAG_E0304, "attribute 'qkv_hidden_sizes' has %lld", (long long)sizes[k]);
+    qkv[k] = op_split_heads(c, op_part(c, all, 2, at, size), heads);
     if (!qkv[k]) return false;
     at = dim_add(d, at, size);
   }
-  return true;
+  return ir_require_eq(c->b.ir, at, all->type.dims[2]) || op_fail(c, DIAG_E0402, "Q, K and V lie side by side in shape %s", build_shape_text(&c->b, all));
 }
 
 /* Which input is which, of Attention and of QAttention; 0: none. Past and present are [2][B][n][T][h]. */
@@ -214,6 +216,7 @@ static bool packed_attention(OpContext *c, Value *all, PackedInputs at) {
   if (op_int(c, "past_present_share_buffer", 0) || (at.buffer && op_in(c, at.buffer)))
     return op_unsupported(c, "with a shared past and present buffer");
   if ((past && !op_rank_in(c, at.past, 5, 5)) || !packed_heads(c, all, heads, qkv)) return false;
+  if (past && !ir_require_eq(b->ir, past->type.dims[0], dim_const(d, 2))) return op_fail(c, DIAG_E0402, "past has shape %s, not 2 first", op_shape(c, at.past));
   const Dim *before = past ? past->type.dims[3] : d->zero;
   for (uint32_t k = 0; past && k < 2; k++) {
     Value *const parts[] = {build_squeeze(b, build_slice(b, past, 0, dim_const(d, k), d->one, d->one), 1), qkv[k + 1]};
@@ -234,7 +237,7 @@ static bool packed_attention(OpContext *c, Value *all, PackedInputs at) {
   const Dim *keys = qkv[1]->type.dims[2];
   Value *bias = op_bias_of(c, op_visible(c, &sight, qkv[0]->type.dims[2], keys), t);
   if (mask_index) {
-    Value *mask = op_index_bias(c, mask_index, keys, t, op_float(c, "mask_filter_value", -10000.0f));
+    Value *mask = op_index_bias(c, mask_index, qkv[0]->type.dims[0], keys, t, op_float(c, "mask_filter_value", -10000.0f));
     if (!mask) return false;
     bias = plus(c, bias, mask);
   }
@@ -264,7 +267,7 @@ bool import_embed_layer_norm(OpContext *c) {
   if (!op_rank_in(c, 0, 2, 2) || !op_rank_in(c, 2, 2, 2) || !op_rank_in(c, 3, 2, 2)) return false;
   const Dim *seq = op_dim(c, 0, 1);
   Value *position =
-      op_in(c, 8) ? embed(c, op_in(c, 3), op_in(c, 8)) : build_slice(b, op_in(c, 3), 0, d->zero, seq, d->one);
+      op_in(c, 8) ? embed(c, op_in(c, 3), op_in(c, 8)) : op_part(c, op_in(c, 3), 0, d->zero, seq);
   Value *sum = build_fn2(b, SC_add, embed(c, op_in(c, 2), op_in(c, 0)), position);
   if (op_in(c, 4) && op_in(c, 1)) sum = build_fn2(b, SC_add, sum, embed(c, op_in(c, 4), op_in(c, 1)));
   if (!sum) return false;

@@ -17,8 +17,12 @@ static bool index_in_range(OpContext *c, Value *index, const Value *x, uint32_t 
 /* A constant scalar index is a view. */
 static Value *gather_one(OpContext *c, Value *x, uint32_t axis, const Dim *at) {
   DimCtx *d = op_dims(c);
-  if (at->hi < 0) at = dim_add(d, at, x->type.dims[axis]);
-  return build_squeeze(&c->b, build_slice(&c->b, x, axis, at, d->one, d->one), 1u << axis);
+  const Dim *size = x->type.dims[axis];
+  if (at->hi < 0) {
+    if (!ir_require_le(c->b.ir, dim_sub(d, d->zero, at), size)) return (void)op_fail(c, DIAG_E0403, "index %lld is out of range for axis %u of shape %s", (long long)at->hi, axis, build_shape_text(&c->b, x)), NULL;
+    at = dim_add(d, at, size);
+  }
+  return build_squeeze(&c->b, op_part(c, x, axis, at, d->one), 1u << axis);
 }
 
 Value *op_gather(OpContext *c, Value *x, Value *index, uint32_t axis) {

@@ -7,9 +7,11 @@ typedef struct Heads {
 } Heads;
 
 /* Part k of x [B][S][heads][n][size], as [B][heads][S][size] */
-static Value *packed_part(OpContext *c, Value *x, int64_t k) {
+static Value *packed_part(OpContext *c, Value *x, int64_t n, int64_t k) {
   static const uint32_t perm[] = {0, 2, 1, 3};
   DimCtx *d = op_dims(c);
+  if (!ir_require_eq(c->b.ir, x->type.dims[3], dim_const(d, n)))
+    return (void)op_fail(c, DIAG_E0402, "%lld parts are packed into shape %s", (long long)n, build_shape_text(&c->b, x)), NULL;
   return build_transpose(&c->b, build_squeeze(&c->b, build_slice(&c->b, x, 3, dim_const(d, k), d->one, d->one), 1u << 3), perm);
 }
 
@@ -18,7 +20,7 @@ static Value *biased(OpContext *c, Value *x, const Dim **at) {
   Builder *b = &c->b;
   if (!x || !op_in(c, 3)) return x;
   const Dim *n = dim_mul(op_dims(c), x->type.dims[1], x->type.dims[3]), *const dims[] = {x->type.dims[1], op_dims(c)->one, x->type.dims[3]};
-  Value *part = build_slice(b, op_in(c, 3), 0, *at, n, op_dims(c)->one);
+  Value *part = op_part(c, op_in(c, 3), 0, *at, n);
   *at = dim_add(op_dims(c), *at, n);
   return build_fn2(b, SC_add, x, build_reshape(b, part, 3, dims));
 }
@@ -30,10 +32,12 @@ static bool heads_of(OpContext *c, int64_t n, Heads *h) {
   if (!packed && query->type.rank != 3) return op_fail(c, DIAG_E0402, "the query has shape %s", op_shape(c, 0));
   if (!packed && (!key || (!pair && !value))) return op_fail(c, DIAG_E0305, "key or value is missing");
   if (op_in(c, 3) && !op_rank_in(c, 3, 1, 1)) return false;
-  h->q = biased(c, packed ? packed_part(c, query, 0) : op_split_heads(c, query, n), &at);
-  h->k = packed ? packed_part(c, query, 1) : pair ? packed_part(c, key, 0) : op_split_heads(c, key, n);
+  h->q = biased(c, packed ? packed_part(c, query, 3, 0) : op_split_heads(c, query, n), &at);
+  if (!h->q) return false;
+  h->k = packed ? packed_part(c, query, 3, 1) : pair ? packed_part(c, key, 2, 0) : op_split_heads(c, key, n);
   if (packed || pair || key->type.rank == 3) h->k = biased(c, h->k, &at); /* keys of another model's memory have theirs already */
-  h->v = packed ? packed_part(c, query, 2) : pair ? packed_part(c, key, 1) : op_split_heads(c, value, n);
+  if (!h->k) return false;
+  h->v = packed ? packed_part(c, query, 3, 2) : pair ? packed_part(c, key, 2, 1) : op_split_heads(c, value, n);
   if (packed || pair || value->type.rank == 3) h->v = biased(c, h->v, &at);
   return h->q && h->k && h->v;
 }
@@ -70,7 +74,7 @@ bool import_multi_head_attention(OpContext *c) {
   const Visibility sight = {op_int(c, "unidirectional", 0) != 0, -1, -1, op_in(c, 6) ? op_dim(c, 6, 2) : op_dims(c)->zero, NULL};
   Value *bias = op_bias_of(c, op_visible(c, &sight, h.q->type.dims[2], keys), t);
   if (op_in(c, 4)) {
-    Value *mask = op_index_bias(c, op_in(c, 4), keys, t, op_float(c, "mask_filter_value", -10000.0f));
+    Value *mask = op_index_bias(c, op_in(c, 4), h.q->type.dims[0], keys, t, op_float(c, "mask_filter_value", -10000.0f));
     if (!mask) return false;
     bias = plus(c, bias, mask);
   }

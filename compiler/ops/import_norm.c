@@ -84,7 +84,9 @@ static bool batch_norm_training(OpContext *c, float epsilon, bool per_element) {
 
 bool import_batch_norm(OpContext *c) {
   const float epsilon = op_float(c, "epsilon", 1e-5f);
-  if (op_rank(c, 0) < 2) return op_fail(c, DIAG_E0402, "input %s must have rank 2 or more", op_shape(c, 0));
+  const bool of_one = op_rank(c, 0) == 1; /* one channel: [N] is [N, 1] */
+  if (op_rank(c, 0) < 1) return op_fail(c, DIAG_E0402, "input %s must have rank 1 or more", op_shape(c, 0));
+  if (of_one) c->in[0] = build_unsqueeze(&c->b, c->in[0], 1u << 1);
   const bool per_element = op_has_attr(c, "spatial") && !op_int(c, "spatial", 1);
   for (size_t k = 1; k < 5; k++)
     if (!per_element && (op_rank(c, k) != 1 || !ir_require_eq(c->b.ir, op_dim(c, k, 0), op_dim(c, 0, 1))))
@@ -92,9 +94,10 @@ bool import_batch_norm(OpContext *c) {
                      op_shape(c, 0));
   const bool statistics = op_wants(c, 1) || op_wants(c, 2) || op_wants(c, 3) || op_wants(c, 4);
   if (op_int(c, "training_mode", 0) || (statistics && c->row->since < 14 && !op_int(c, "is_test", 0))) /* before, the outputs say it */
-    return batch_norm_training(c, epsilon, per_element);
+    return batch_norm_training(c, epsilon, per_element) && (!of_one || op_give(c, 0, build_squeeze(&c->b, c->out[0], 1u << 1)));
   if (statistics) return op_fail(c, DIAG_E0305, "statistics are asked for as outputs, but this is no training");
-  return op_give(c, 0, batch_norm(c, op_in(c, 0), op_in(c, 1), op_in(c, 2), op_in(c, 3), op_in(c, 4), epsilon));
+  Value *y = batch_norm(c, op_in(c, 0), op_in(c, 1), op_in(c, 2), op_in(c, 3), op_in(c, 4), epsilon);
+  return op_give(c, 0, of_one ? build_squeeze(&c->b, y, 1u << 1) : y);
 }
 
 /* ---- over trailing axes ---- */

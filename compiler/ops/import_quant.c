@@ -282,7 +282,7 @@ bool import_gather_block_quantized(OpContext *c) {
   if (zero) {
     zero = op_gather(c, unshared(c, zero, bits), index, from);
     const uint32_t at = axis > from ? axis + index->type.rank - 1 : axis; /* packed rows may end in a half byte */
-    zero = zero ? build_slice(&c->b, zero, at, op_dims(c)->zero, scale->type.dims[at], op_dims(c)->one) : NULL;
+    zero = op_part(c, zero, at, op_dims(c)->zero, scale->type.dims[at]);
     if (!zero) return false;
   } else if (op_dtype(c, 0) == DT_u8) {
     zero = build_scalar_i(&c->b, DT_u8, 1 << (bits - 1));

@@ -121,6 +121,8 @@ static Value *scatter_reduce(OpContext *c, ReduceKind kind, Value *x, const Redu
 static Value *plain(OpContext *c, ReduceKind kind, Value *x, const Reduction *r) {
   Builder *b = &c->b;
   if (!x || !r->flags) return build_reduce(b, kind, x, r->mask, true);
+  const DType t = x->type.dtype, wide = dtype_is_float(t) ? dtype_compute(t) : t; /* of narrow floats each partial result would be rounded */
+  if ((kind == REDUCE_SUM || kind == REDUCE_PROD) && wide != t) return build_cast(b, scatter_reduce(c, kind, build_cast(b, x, wide, true), r), t, true);
   if (kind != REDUCE_ANY && kind != REDUCE_ALL) return scatter_reduce(c, kind, x, r);
   Value *v = scatter_reduce(c, kind == REDUCE_ANY ? REDUCE_MAX : REDUCE_MIN, build_cast(b, x, DT_u8, true), r);
   return build_fn2(b, SC_ne, v, build_scalar_i(b, DT_u8, 0));

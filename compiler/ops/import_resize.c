@@ -33,6 +33,7 @@ typedef struct Resize {
 typedef struct ResizeAxis {
   const Dim *in, *out;
   Value *operands[3]; /* scale, region start, region end (COORD_CROP) */
+  bool exact;         /* the scale is out / in, rounded */
 } ResizeAxis;
 
 /* ---- expressions in f64 ---- */
@@ -60,8 +61,30 @@ static uint32_t ex_dim(Ex *x, const Dim *d) { return expr_cast(x->a, &x->e, DT_f
 /* (i + 0.5) / scale */
 static uint32_t ex_centre(Ex *x, uint32_t i, uint32_t scale) { return ex_div(x, ex_add(x, i, ex_c(x, 0.5)), scale); }
 
+/* The input's coordinate in the middle of COORD_CROP's region, or at the place of i among `gaps`. */
+static uint32_t ex_crop(Ex *x, uint32_t i, uint32_t last, uint32_t gaps, uint32_t single) {
+  const uint32_t from = expr_input(x->a, &x->e, 1, DT_f64), to = expr_input(x->a, &x->e, 2, DT_f64);
+  const uint32_t span = ex_mul(x, ex_sub(x, to, from), last);
+  const uint32_t at = ex_where(x, single, ex_mul(x, span, ex_c(x, 0.5)), ex_div(x, ex_mul(x, i, span), gaps));
+  return ex_add(x, at, ex_mul(x, from, last));
+}
+
+/* Where sizes are given: whole numbers but for one division, so that what falls on a place of the input falls there. */
+static uint32_t ex_exact(Ex *x, const Resize *r, const ResizeAxis *ax) {
+  const uint32_t i = ex_index(x, 0), in = ex_dim(x, ax->in), out = ex_dim(x, ax->out), one = ex_c(x, 1), two = ex_c(x, 2);
+  if (r->coord == COORD_ASYMMETRIC) return ex_div(x, ex_mul(x, i, in), out);
+  const uint32_t centre = ex_mul(x, ex_add(x, ex_mul(x, i, two), one), in), twice = ex_mul(x, out, two);
+  if (r->coord == COORD_TF_HALF_PIXEL) return ex_div(x, centre, twice);
+  const uint32_t single = ex2(x, SC_eq, out, one), half = ex_div(x, ex_sub(x, centre, out), twice);
+  if (r->coord == COORD_PYTORCH_HALF_PIXEL) return ex_where(x, single, ex_c(x, 0), half);
+  const uint32_t last = ex_sub(x, in, one), gaps = ex_sub(x, out, one);
+  if (r->coord == COORD_ALIGN_CORNERS) return ex_where(x, single, ex_c(x, 0), ex_div(x, ex_mul(x, i, last), gaps));
+  return r->coord == COORD_CROP ? ex_crop(x, i, last, gaps, single) : half;
+}
+
 /* Input coordinate of output coordinate i (axis 0 of the domain). The exact output width is scale * in, not rounded. */
 static uint32_t ex_coord(Ex *x, const Resize *r, const ResizeAxis *ax) {
+  if (ax->exact) return ex_exact(x, r, ax);
   const uint32_t i = ex_index(x, 0), scale = expr_input(x->a, &x->e, 0, DT_f64);
   if (r->coord == COORD_ASYMMETRIC) return ex_div(x, i, scale);
   if (r->coord == COORD_TF_HALF_PIXEL) return ex_centre(x, i, scale);
@@ -73,15 +96,11 @@ static uint32_t ex_coord(Ex *x, const Resize *r, const ResizeAxis *ax) {
                    offset = ex_mul(x, ex_mul(x, in, half), ex_sub(x, one, adjust));
     return ex_add(x, offset, ex_sub(x, ex_centre(x, i, scale), half));
   }
-  const uint32_t single = ex2(x, SC_eq, width, one);
-  if (r->coord == COORD_PYTORCH_HALF_PIXEL)
-    return ex_where(x, single, ex_c(x, -0.5), ex_sub(x, ex_centre(x, i, scale), half));
   const uint32_t last = ex_sub(x, in, one), gaps = ex_sub(x, width, one);
-  if (r->coord == COORD_ALIGN_CORNERS) return ex_where(x, single, ex_c(x, 0), ex_div(x, ex_mul(x, i, last), gaps));
-  const uint32_t from = expr_input(x->a, &x->e, 1, DT_f64), to = expr_input(x->a, &x->e, 2, DT_f64);
-  const uint32_t span = ex_mul(x, ex_sub(x, to, from), last);
-  const uint32_t at = ex_where(x, single, ex_mul(x, span, half), ex_div(x, ex_mul(x, i, span), gaps));
-  return ex_add(x, at, ex_mul(x, from, last));
+  if (r->coord == COORD_ALIGN_CORNERS) return ex_where(x, ex2(x, SC_eq, width, one), ex_c(x, 0), ex_div(x, ex_mul(x, i, last), gaps));
+  const uint32_t single = ex2(x, SC_eq, ex_dim(x, ax->out), one);
+  if (r->coord == COORD_PYTORCH_HALF_PIXEL) return ex_where(x, single, ex_c(x, 0), ex_sub(x, ex_centre(x, i, scale), half));
+  return ex_crop(x, i, last, gaps, single);
 }
 
 static uint32_t ex_clamp_index(Ex *x, uint32_t at, const ResizeAxis *ax) {
@@ -343,9 +362,10 @@ static bool resize(OpContext *c, const Resize *r, const uint32_t *axes, size_t n
     in[k] = x->type.dims[axes[k]];
     exact[k] = declared ? declared[axes[k]] : NULL;
   }
+  bool stretch = false;
   if (!vector_of(c, sizes ? sizes : scales, n, sizes ? "sizes" : "scales")) return false;
   if (sizes) {
-    const bool stretch = str_is(op_str(c, "keep_aspect_ratio_policy", "stretch"), "stretch");
+    stretch = str_is(op_str(c, "keep_aspect_ratio_policy", "stretch"), "stretch");
     const Dim *const *d =
         build_read(b, sizes, (ReadDims){.what = "size", .hi = INT32_MAX, .exact = stretch ? exact : NULL, .count = (int64_t)n}, &n_read);
     if (!d) return false;
@@ -368,7 +388,7 @@ static bool resize(OpContext *c, const Resize *r, const uint32_t *axes, size_t n
     const bool same = in[k] == out[k] && r->coord != COORD_CROP &&
                       build_const_floats(b, element(c, scales, k), &s, &n_read) && s[0] == 1;
     if (same || (sizes && in[k] == out[k] && r->coord != COORD_CROP)) continue;
-    ResizeAxis ax = {in[k], out[k], {element(c, scales, k), NULL, NULL}};
+    ResizeAxis ax = {in[k], out[k], {element(c, scales, k), NULL, NULL}, stretch};
     if (region) ax.operands[1] = element(c, region, k);
     if (region) ax.operands[2] = element(c, region, n + k);
     x = resize_axis(c, r, &ax, x, axes[k]);

@@ -14,7 +14,6 @@ static const Dim *slice_clamp(DimCtx *d, const Dim *v, const Dim *size, const Di
     /* INT64_MIN + size must not overflow: such a value lies before every element anyway */
     v = v->lo < -INT32_MAX && v->kind == DIM_CONST ? dim_const(d, -1) : dim_add(d, v, size);
   }
-  if (v->kind == DIM_CONST && v->value > INT32_MAX && size->hi > v->value) v = size;
   return v == hi ? hi : dim_max(d, lo, dim_min(d, v, hi)); /* lo <= hi */
 }
 
@@ -52,7 +51,8 @@ static bool slice_at_run_time(OpContext *c, const SliceArgs *a) {
   }
   Value *size = build_dims(b, x->type.dims, rank), *zero = build_scalar_i(b, DT_s64, 0),
         *one = build_scalar_i(b, DT_s64, 1);
-  Value *step = full[2], *forward = build_fn2(b, SC_gt, step, zero);
+  Value *far = build_scalar_i(b, DT_s64, INT32_MAX), *step = build_fn2(b, SC_max, build_fn2(b, SC_min, full[2], far), build_scalar_i(b, DT_s64, -INT32_MAX)); /* no axis is longer */
+  Value *forward = build_fn2(b, SC_gt, step, zero);
   Value *bound[2]; /* start and end, negative ones counted from the end, clamped */
   for (int k = 0; k < 2; k++) {
     Value *v =

@@ -252,3 +252,11 @@ Value *op_channels_moved(OpContext *c, Value *x, bool back) {
   for (uint32_t i = 1; i < rank; i++) perm[i] = back ? (i + 1 < rank ? i + 1 : 1) : i == 1 ? rank - 1 : i - 1;
   return build_transpose(&c->b, x, perm);
 }
+
+Value *op_part(OpContext *c, Value *x, uint32_t axis, const Dim *start, const Dim *count) {
+  DimCtx *d = op_dims(c);
+  if (!x) return NULL;
+  if (ir_require_le(c->b.ir, dim_add(d, start, count), x->type.dims[axis])) return build_slice(&c->b, x, axis, start, count, d->one);
+  (void)op_fail(c, DIAG_E0402, "axis %u of shape %s is too short", axis, build_shape_text(&c->b, x));
+  return NULL;
+}

@@ -107,6 +107,8 @@ Value *op_unpacked(OpContext *c, Value *v, const Dim *rows, const Dim *bytes, in
 Value *op_scaled_product(OpContext *c, Value *x, Value *x_scale, Value *x_zero, Value *w, Value *w_scale, Value *w_zero, Value *bias);
 /* The channels' axis moved from the end to axis 1, or back. */
 Value *op_channels_moved(OpContext *c, Value *x, bool back);
+/* Elements start .. start + count of an axis, both at least 0; E0402, or a check of the call, where it has fewer. */
+Value *op_part(OpContext *c, Value *x, uint32_t axis, const Dim *start, const Dim *count);
 /* v, required to have x's shape (E0402). */
 Value *op_keep_shape(OpContext *c, Value *v, const Value *x);
 /* ai.onnx.ml's post_transform of scores [N][M]. NULL after a diagnostic. */

@@ -1,0 +1,1 @@
+./castnet compile E0304_precision.onnx -o out --target c99

@@ -1,0 +1,1 @@
+./castnet compile E0402_packed.onnx -o out --target c99
