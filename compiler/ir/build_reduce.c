@@ -2,6 +2,8 @@
 #include "ir/build.h"
 #include "ir/build_priv.h"
 
+static bool combines_values(ReduceKind k) { return k == REDUCE_SUM || k == REDUCE_PROD || k == REDUCE_MIN || k == REDUCE_MAX; }
+
 static const Dim *reduce_pair(DimCtx *c, ReduceKind kind, const Dim *x, const Dim *y) {
   switch (kind) {
     case REDUCE_SUM: return dim_add(c, x, y);
@@ -12,11 +14,11 @@ static const Dim *reduce_pair(DimCtx *c, ReduceKind kind, const Dim *x, const Di
   }
 }
 
-/* Shape arithmetic: sums, products, extremes of dimension values. */
+/* Shape arithmetic: sums, products, extremes of dimension values. Not places, which are no element even of one alone. */
 static Value *reduce_known(Builder *b, ReduceKind kind, Value *x, uint32_t mask, Type t) {
   size_t n, m;
   const Dim *const *in = build_content(b, x, &n);
-  if (!in || n == 0 || !dtype_is_int(t.dtype) || !build_small_count(t.rank, t.dims, CONTENT_MAX, &m)) return NULL;
+  if (!combines_values(kind) || !in || n == 0 || !dtype_is_int(t.dtype) || !build_small_count(t.rank, t.dims, CONTENT_MAX, &m)) return NULL;
   const Dim *out[CONTENT_MAX] = {NULL};
   int64_t at[MAX_RANK] = {0};
   for (size_t k = 0; k < n; k++) {
