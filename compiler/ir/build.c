@@ -157,14 +157,25 @@ static bool joins(const Dim *out, const Dim *d) {
 }
 
 /* Sizes of inputs are taken as equal (and checked) where that is what the model's author meant: those made of the same symbols, floor(2n / 2)
- * against n, or one that is never 1, past + now, against another. Nothing is known of those that data decide. */
-static bool meant_equal(const Dim *x, const Dim *y) {
-  return !dim_has_data(x) && !dim_has_data(y) && !joins(x, y) && !joins(y, x) && (share_symbols(x, y) || (may_be_one(x) != may_be_one(y) && x->kind != DIM_CONST && y->kind != DIM_CONST));
+ * against n, or one that is never 1, past + now, against another. Nothing is known of those that data decide; those that always differ are not. */
+static bool meant_equal(Builder *b, const Dim *x, const Dim *y) {
+  return dim_eq(b->ir->dims, x, y) != 0 && !dim_has_data(x) && !dim_has_data(y) && !joins(x, y) && !joins(y, x) && (share_symbols(x, y) || (may_be_one(x) != may_be_one(y) && x->kind != DIM_CONST && y->kind != DIM_CONST));
+}
+
+/* min(n, 512) is 1 where n is: those of one n are equal wherever they broadcast. */
+static const Dim *without_cap(const Dim *d) {
+  while (d->kind == DIM_MIN && (d->pair.a->lo > 1 || d->pair.b->lo > 1)) d = d->pair.a->lo > 1 ? d->pair.b : d->pair.a;
+  return d;
+}
+
+/* exact: either may be 1, whatever the sizes are made of. */
+static bool taken_as_equal(Builder *b, const Dim *x, const Dim *y, bool exact) {
+  return exact ? without_cap(x) == without_cap(y) : meant_equal(b, x, y);
 }
 
 /* Whether run time must tell if d, unlike the result's size, is 1. */
-static bool broadcasts_at_run_time(Builder *b, const Dim *d, const Dim *out) {
-  return d->kind != DIM_CONST && may_be_one(d) && dim_eq(b->ir->dims, d, out) != 1 && !meant_equal(d, out);
+static bool broadcasts_at_run_time(Builder *b, const Dim *d, const Dim *out, bool exact) {
+  return d->kind != DIM_CONST && may_be_one(d) && dim_eq(b->ir->dims, d, out) != 1 && !taken_as_equal(b, d, out, exact);
 }
 
 /* The size of two of which either may be 1: the larger one, but 0 where one is 0. */
@@ -174,22 +185,39 @@ static const Dim *joint_size(DimCtx *c, const Dim *x, const Dim *y) {
   return dim_min(c, most, dim_mulc(c, dim_min(c, x, y), most->hi));
 }
 
-const Dim *build_broadcast_dim(Builder *b, const Dim *x, const Dim *y) {
+static const Dim *broadcast_dim(Builder *b, const Dim *x, const Dim *y, bool exact) {
   if (x == y || dim_is(y, 1)) return x;
   if (dim_is(x, 1) || dim_is_bad(y)) return y;
   if (dim_is_bad(x)) return x;
   const bool x_one = may_be_one(x), y_one = may_be_one(y);
   if (!x_one && !y_one && dim_eq(b->ir->dims, x, y) == 0) return NULL;
-  if ((!x_one && !y_one) || dim_eq(b->ir->dims, x, y) == 1 || meant_equal(x, y)) return dim_complexity(y) < dim_complexity(x) ? y : x;
+  if ((!x_one && !y_one) || dim_eq(b->ir->dims, x, y) == 1 || taken_as_equal(b, x, y, exact)) return dim_complexity(y) < dim_complexity(x) ? y : x;
   if (!x_one || joins(x, y)) return x;
   return !y_one || joins(y, x) ? y : joint_size(b->ir->dims, x, y);
 }
 
-bool build_broadcast_coef(Builder *b, const Dim *d, const Dim *out, const Dim **ret) {
+const Dim *build_broadcast_dim(Builder *b, const Dim *x, const Dim *y) { return broadcast_dim(b, x, y, false); }
+
+const Dim *build_expand_dim(Builder *b, const Dim *x, const Dim *want, bool resolved) {
+  DimCtx *c = b->ir->dims;
+  if (dim_is_bad(x) || dim_is_bad(want)) return c->bad;
+  /* a slice's size, cut off at a table's end, is no larger than what is wanted: that is the result's, as models go on with it */
+  const bool wanted = may_be_one(x) && (resolved || (share_symbols(x, want) && dim_never_above(c, x, want)));
+  const Dim *out = wanted ? want : resolved ? x : broadcast_dim(b, x, want, true);
+  if (!out || want == out || dim_is(want, 1)) return out;
+  if (resolved || !may_be_one(want)) return ir_require_eq(b->ir, want, out) ? out : NULL;
+  return ir_require_eq(b->ir, dim_mul(c, dim_addc(c, want, -1), dim_sub(c, want, out)), c->zero) ? out : NULL;
+}
+
+bool build_broadcast_coef(Builder *b, const Dim *d, const Dim *out, bool exact, const Dim **ret) {
   DimCtx *c = b->ir->dims;
   *ret = dim_is(d, 1) && !dim_is(out, 1) ? c->zero : c->one;
   if (dim_is(d, 1) || d == out || dim_is_bad(d) || dim_is_bad(out)) return true;
-  if (!broadcasts_at_run_time(b, d, out)) return ir_require_eq(b->ir, d, out);
+  if (!broadcasts_at_run_time(b, d, out, exact)) return ir_require_eq(b->ir, d, out);
+  if (dim_eq(c, d, out) == 0) { /* such as n for 2n */
+    *ret = c->zero;
+    return ir_require_eq(b->ir, d, c->one);
+  }
   /* 0 for 1, else 1; and d is 1 or the result's size */
   *ret = dim_min(c, dim_addc(c, d, -1), c->one);
   return ir_require_eq(b->ir, dim_mul(c, dim_addc(c, d, -1), dim_sub(c, d, out)), c->zero);
@@ -210,8 +238,8 @@ static Value *broadcast_view(Builder *b, Value *v, uint32_t rank, const Dim *con
   for (uint32_t i = 0; i < v->type.rank; i++) {
     const uint32_t o = rank - v->type.rank + i;
     const Dim **coef = build_coefs(b, v->type.rank);
-    if (!build_broadcast_coef(b, v->type.dims[i], dims[o], &coef[i])) return NULL;
-    const bool run_time = coef[i]->kind != DIM_CONST;
+    if (!build_broadcast_coef(b, v->type.dims[i], dims[o], false, &coef[i])) return NULL;
+    const bool run_time = !dim_is(coef[i], 1) && !dim_is(v->type.dims[i], 1);
     index[i] = (Affine){b->ir->dims->zero, coef};
     out[i] = run_time ? dims[o] : v->type.dims[i];
     if (!run_time) coef[i] = b->ir->dims->one;

@@ -47,6 +47,8 @@ bool build_const_ints(Builder *b, Value *v, const int64_t **ret, size_t *ret_n);
 bool build_const_floats(Builder *b, Value *v, const double **ret, size_t *ret_n);
 /* The size that two sizes of an axis broadcast to; NULL when they cannot, which is not reported. */
 const Dim *build_broadcast_dim(Builder *b, const Dim *x, const Dim *y);
+/* The size that x expands to where `want` is asked for, which is 1 or that size; NULL when it cannot. resolved: x stands in want where that was 1. */
+const Dim *build_expand_dim(Builder *b, const Dim *x, const Dim *want, bool resolved);
 /* NumPy broadcasting of n shapes; false after an error. ret_dims holds MAX_RANK. Where only run time tells whether an
  * operand's size is 1, the operand is replaced by a view of the result's size, and that it is 1 or that size is checked. */
 bool build_broadcast(Builder *b, Value **v, size_t n, uint32_t *ret_rank, const Dim **ret_dims);
@@ -74,6 +76,7 @@ Value *build_expr(Builder *b, Expr e, Value *const *in, size_t n, int rank, cons
 Value *build_reshape(Builder *b, Value *x, uint32_t rank, const Dim *const *dims); /* counts must agree */
 Value *build_transpose(Builder *b, Value *x, const uint32_t *perm);
 Value *build_expand(Builder *b, Value *x, uint32_t rank, const Dim *const *dims); /* NumPy broadcast to exactly dims */
+Value *build_expand_exact(Builder *b, Value *x, uint32_t rank, const Dim *const *dims); /* same; to those of build_expand_dim */
 Value *build_squeeze(Builder *b, Value *x, uint32_t axes_mask);
 Value *build_unsqueeze(Builder *b, Value *x, uint32_t out_axes_mask); /* bits are output axes */
 /* out[i] = x[start + i*step] on one axis, `count` elements. */

@@ -53,7 +53,7 @@ Value *build_transpose(Builder *b, Value *x, const uint32_t *perm) {
   return moved ? build_view(b, x, rank, dims, index) : x;
 }
 
-Value *build_expand(Builder *b, Value *x, uint32_t rank, const Dim *const *dims) {
+static Value *expand(Builder *b, Value *x, uint32_t rank, const Dim *const *dims, bool exact) {
   if (!x) return NULL;
   if (x->type.rank > rank) {
     build_error(b, DIAG_E0402, "shape %s does not expand to %s", build_shape_text(b, x),
@@ -65,7 +65,7 @@ Value *build_expand(Builder *b, Value *x, uint32_t rank, const Dim *const *dims)
   for (uint32_t i = 0; i < x->type.rank; i++) {
     const uint32_t o = rank - x->type.rank + i;
     const Dim **coef = build_coefs(b, rank);
-    if (!build_broadcast_coef(b, x->type.dims[i], dims[o], &coef[o])) {
+    if (!build_broadcast_coef(b, x->type.dims[i], dims[o], exact, &coef[o])) {
       build_error(b, DIAG_E0402, "shape %s does not expand to %s", build_shape_text(b, x),
                   build_dims_text(b, dims, rank));
       return NULL;
@@ -75,6 +75,9 @@ Value *build_expand(Builder *b, Value *x, uint32_t rank, const Dim *const *dims)
   }
   return same ? x : build_view(b, x, rank, dims, index);
 }
+
+Value *build_expand(Builder *b, Value *x, uint32_t rank, const Dim *const *dims) { return expand(b, x, rank, dims, false); }
+Value *build_expand_exact(Builder *b, Value *x, uint32_t rank, const Dim *const *dims) { return expand(b, x, rank, dims, true); }
 
 Value *build_slice(Builder *b, Value *x, uint32_t axis, const Dim *start, const Dim *count, const Dim *step) {
   if (!x) return NULL;

@@ -17,8 +17,8 @@ const Dim **build_dims_copy(Builder *b, const Dim *const *dims, uint32_t rank);
 const Dim **build_coefs(Builder *b, uint32_t rank);
 
 /* How an operand's coordinate moves with the result's where size d broadcasts to out: 0, 1, or min(d - 1, 1) where only run
- * time tells. False when it cannot. */
-bool build_broadcast_coef(Builder *b, const Dim *d, const Dim *out, const Dim **ret);
+ * time tells. False when it cannot. exact: sizes made of the same symbols are not taken as equal, either. */
+bool build_broadcast_coef(Builder *b, const Dim *d, const Dim *out, bool exact, const Dim **ret);
 
 /* ---- content ---- */
 /* Number of elements when every dimension is constant and the product at most max. */

@@ -447,6 +447,36 @@ int dim_le(DimCtx *c, const Dim *a, const Dim *b) {
 
 int dim_lt(DimCtx *c, const Dim *a, const Dim *b) { return dim_le(c, dim_addc(c, a, 1), b); }
 
+static bool never_positive(DimCtx *c, const Dim *d, unsigned cases);
+
+/* With an operand in the place of a summand that is a minimum or maximum. */
+static bool never_positive_with(DimCtx *c, const Dim *d, const DimTerm *term, const Dim *operand, unsigned cases) {
+  return never_positive(c, add_scaled(c, d, dim_sub(c, operand, term->factors[0]), term->coef), cases);
+}
+
+/* What has to hold for both operands comes first: one of the others is then chosen for each. */
+static bool never_positive(DimCtx *c, const Dim *d, unsigned cases) {
+  if (d->hi <= 0) return !dim_is_bad(d);
+  const uint32_t n = d->kind == DIM_POLY ? d->poly.n_terms : 1;
+  const DimTerm own = {1, 1, &d}, *terms = d->kind == DIM_POLY ? d->poly.terms : &own;
+  for (int both = 1; cases && both >= 0; both--) {
+    for (uint32_t i = 0; i < n; i++) {
+      const Dim *x = terms[i].n_factors == 1 ? terms[i].factors[0] : NULL;
+      if (!x || (x->kind != DIM_MIN && x->kind != DIM_MAX) || ((x->kind == DIM_MAX) == (terms[i].coef > 0)) != both) continue;
+      const bool first = never_positive_with(c, d, &terms[i], x->pair.a, cases - 1);
+      if (first != both) return first;
+      const bool second = never_positive_with(c, d, &terms[i], x->pair.b, cases - 1);
+      if (both || second) return second;
+    }
+  }
+  return false;
+}
+
+bool dim_never_above(DimCtx *c, const Dim *a, const Dim *b) {
+  enum { CASES = 4 };
+  return never_positive(c, dim_sub(c, a, b), CASES);
+}
+
 static const Dim *extreme(DimCtx *c, DimKind kind, const Dim *a, const Dim *b) {
   if (any_bad(a, b)) return c->bad;
   int le = dim_le(c, a, b);

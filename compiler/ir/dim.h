@@ -89,6 +89,8 @@ static inline bool dim_is_bad(const Dim *d) { return d->kind == DIM_BAD; }
 int dim_eq(DimCtx *c, const Dim *a, const Dim *b);
 int dim_le(DimCtx *c, const Dim *a, const Dim *b);
 int dim_lt(DimCtx *c, const Dim *a, const Dim *b);
+/* Whether a <= b in each case of the minima and maxima that are summands: closer than dim_le, and dearer. */
+bool dim_never_above(DimCtx *c, const Dim *a, const Dim *b);
 
 /* Largest value as an expression without data symbols that have a bound. Those that stay are open: their range says no more than
  * that sizes have 32 bits, so memory for them is taken when they are known. */

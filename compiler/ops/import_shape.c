@@ -219,8 +219,8 @@ bool import_expand(OpContext *c) {
   int64_t len;
   if (!op_rank_in(c, 1, 1, 1) || !expand_length(c)) return false;
   Value *shape = op_in(c, 1);
-  if (!build_content(b, shape, &n) && dim_is_const(shape->type.dims[0], &len) && len <= MAX_RANK)
-    shape = expand_resolve(c, x, shape, (size_t)len);
+  const bool resolved = !build_content(b, shape, &n) && dim_is_const(shape->type.dims[0], &len) && len <= MAX_RANK;
+  if (resolved) shape = expand_resolve(c, x, shape, (size_t)len);
   /* the shape's elements are the last ones of the result's */
   const bool counted = dim_is_const(shape->type.dims[0], &len) && len <= MAX_RANK;
   const uint32_t wide = counted && len > x->type.rank ? (uint32_t)len : x->type.rank;
@@ -236,12 +236,12 @@ bool import_expand(OpContext *c) {
     const Dim *mine = back <= x->type.rank ? x->type.dims[x->type.rank - back] : op_dims(c)->one;
     const Dim *theirs = back <= n ? want[n - back] : op_dims(c)->one;
     if (theirs->hi < 0) return op_fail(c, DIAG_E0403, "the shape holds %lld", (long long)theirs->hi);
-    dims[o] = build_broadcast_dim(b, mine, theirs);
+    dims[o] = build_expand_dim(b, mine, theirs, resolved && back <= n);
     if (!dims[o])
       return op_fail(c, DIAG_E0402, "shape %s does not expand to %s", op_shape(c, 0),
                      build_dims_text(b, want, (uint32_t)n));
   }
-  return op_give(c, 0, build_expand(b, x, rank, dims));
+  return op_give(c, 0, build_expand_exact(b, x, rank, dims));
 }
 
 /* [d0, d1] repeated r0, r1 times: through [r0, d0, r1, d1]. */

@@ -15,3 +15,38 @@ f (float[n, 3] x) => (int64 a, int64[1, 2] b, int64[1, 2] c) {
   row = Unsqueeze (shape, axis)
   c = ArgMin <axis = 0> (row)
 }""", *[{"x": random(n, n, 3)} for n in (3, 1)])
+
+# ---- Expand to computed sizes ----
+graph("expand_one_to_twice_its_size", """
+f (float[n, 3] x) => (float[a, 3] y, float[b, 3] z) {
+  shape = Shape (x)
+  factor = Constant <value = int64[2] {2, 1}> ()
+  wide = Mul (shape, factor)
+  y = Expand (x, wide)
+  both = Concat <axis = 0> (x, x)
+  z = Add (x, both)
+}""", {"x": random(1, 1, 3)})
+
+graph("expand_to_half_of_its_size", """
+f (float[n, 3] x, float[m] other) => (float[a, 3] y, float[b] z) {
+  shape = Shape (x)
+  factor = Constant <value = int64[2] {2, 1}> ()
+  less = Div (shape, factor)
+  y = Expand (x, less)
+  size = Shape (other)
+  one = Constant <value = int64[1] {1}> ()
+  some = Slice (other, one, size)
+  z = Expand (some, size)
+}""", *[{"x": random(n, n, 3), "other": random(m, m)} for n, m in ((3, 2), (2, 2), (1, 2))])
+
+graph("expand_what_is_left_of_a_table", """
+f (float[b, n] ids, float[p] past, float[1, 8] table) => (float[b, n] y) {
+  one = Constant <value = int64[1] {1}> ()
+  two = Constant <value = int64[1] {2}> ()
+  shape = Shape (ids)
+  now = Slice (shape, one, two)
+  before = Shape (past)
+  end = Add (before, now)
+  places = Slice (table, before, end, one)
+  y = Expand (places, shape)
+}""", *[{"ids": random(n, 2, n), "past": random(p, p), "table": random(8, 1, 8)} for n, p in ((3, 2), (1, 7), (4, 7))])
