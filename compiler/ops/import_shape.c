@@ -39,6 +39,35 @@ static const Dim *const *reshape_wanted(OpContext *c, Value *x, bool allow_zero,
   return build_read(b, shape, (ReadDims){.what = "shape", .hi = INT32_MAX, .exact = exact}, ret_n);
 }
 
+static bool may_be_zero(const Dim *d) { return d->lo <= 0 && d->hi >= 0; }
+
+/* Whether the computed size want[i] may be 0 while x is empty and all fits with x's own dimension in its place, which is then meant. */
+static bool may_copy(OpContext *c, const Value *x, const Dim *const *want, size_t n, size_t i) {
+  if (i >= x->type.rank || want[i]->kind == DIM_CONST || !may_be_zero(want[i])) return false;
+  if (dim_is(x->type.dims[i], 0) || dim_eq(op_dims(c), want[i], x->type.dims[i]) == 1 || type_count(c->b.ir, &x->type)->lo > 0) return false;
+  for (size_t k = 0; k < n; k++) { /* what makes the result empty instead */
+    if (dim_is(want[k], -1) || (k != i && k < x->type.rank && may_be_zero(want[k]) && may_be_zero(x->type.dims[k]))) return true;
+  }
+  return false;
+}
+
+static void note_zero(void *user, const Dim *symbol) {
+  if (symbol->lo <= 0) *(bool *)user = true;
+}
+
+/* A computed size or, where that is 0, the dimension that it copies. Sizes of inputs, which are 1 or more, come to 0 only where a window or a slice leaves
+ * nothing: they stay as they are, and such a call is an error, if the dimension is none of 0. */
+static bool copy_at_run_time(OpContext *c, const Dim *own, const Dim **size) {
+  DimCtx *d = op_dims(c);
+  const Dim *far = dim_max(d, *size, dim_sub(d, d->zero, *size));
+  const Dim *copied = dim_sub(d, own, dim_mul(d, own, dim_min(d, far, d->one)));
+  bool zero = false;
+  dim_each_symbol(*size, note_zero, &zero);
+  if (!zero) return ir_require_eq(c->b.ir, copied, d->zero);
+  *size = dim_add(d, *size, copied);
+  return true;
+}
+
 bool import_reshape(OpContext *c) {
   Builder *b = &c->b;
   Value *x = op_in(c, 0);
@@ -60,6 +89,8 @@ bool import_reshape(OpContext *c) {
       if (i >= x->type.rank)
         return op_fail(c, DIAG_E0403, "the shape's 0 at place %u has no dimension to copy in %s", i, op_shape(c, 0));
       dims[i] = x->type.dims[i];
+    } else if (!allow_zero && may_copy(c, x, want, n, i) && !copy_at_run_time(c, x->type.dims[i], &dims[i])) {
+      return op_fail(c, DIAG_E0402, "%s cannot be reshaped to %s", op_shape(c, 0), build_dims_text(b, want, (uint32_t)n));
     }
     if (dims[i]->hi < 0) return op_fail(c, DIAG_E0403, "the shape holds %lld", (long long)dims[i]->hi);
     known = dim_mul(op_dims(c), known, dims[i]);

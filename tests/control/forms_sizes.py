@@ -50,3 +50,15 @@ f (float[b, n] ids, float[p] past, float[1, 8] table) => (float[b, n] y) {
   places = Slice (table, before, end, one)
   y = Expand (places, shape)
 }""", *[{"ids": random(n, 2, n), "past": random(p, p), "table": random(8, 1, 8)} for n, p in ((3, 2), (1, 7), (4, 7))])
+
+# ---- a computed size that is 0 copies the dimension at its place ----
+graph("reshape_by_what_is_left", """
+f (float[4, m] x, bool[4] keep) => (float[a, b] y) {
+  first = Constant <value = int64[1] {0}> ()
+  open = Constant <value = int64[1] {-1}> ()
+  left = Compress <axis = 0> (x, keep)
+  shape = Shape (left)
+  n = Gather (shape, first)
+  columns = Concat <axis = 0> (open, n)
+  y = Reshape (left, columns)
+}""", *[{"x": random(m, 4, m), "keep": np.array(k, bool)} for m, k in ((3, (1, 0, 1, 1)), (2, (0, 0, 0, 0)), (1, (0, 1, 0, 0)))])
