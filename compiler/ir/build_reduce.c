@@ -22,13 +22,12 @@ static Value *reduce_known(Builder *b, ReduceKind kind, Value *x, uint32_t mask,
   const Dim *out[CONTENT_MAX] = {NULL};
   int64_t at[MAX_RANK] = {0};
   for (size_t k = 0; k < n; k++) {
-    int64_t to[MAX_RANK], v;
+    int64_t to[MAX_RANK];
     size_t flat;
     for (uint32_t i = 0; i < t.rank; i++) to[i] = (mask >> i & 1) ? 0 : at[i];
     if (!coord_flat(t.rank, t.dims, to, &flat)) return NULL;
     out[flat] = out[flat] ? reduce_pair(b->ir->dims, kind, out[flat], in[k]) : in[k];
-    if (dim_is_bad(out[flat])) return NULL;
-    if (dim_is_const(out[flat], &v) && (!content_wrap(t.dtype, v, &v) || !dim_is(out[flat], v))) return NULL;
+    if (dim_is_bad(out[flat]) || !content_holds(t.dtype, out[flat])) return NULL;
     (void)coord_next(x->type.rank, x->type.dims, at);
   }
   return build_known(b, t, out, m);

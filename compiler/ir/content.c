@@ -61,6 +61,20 @@ bool content_wrap(DType t, int64_t v, int64_t *ret) {
   return true;
 }
 
+/* Beside its range: a product of symbols may be the size of a tensor, which has 32 bits by definition and is checked where it is used as one. With a
+ * factor beyond them it is none. */
+bool content_holds(DType t, const Dim *d) {
+  const DTypeRow *r = &dtype_rows[t];
+  if (r->kind == KIND_B) return d->lo >= 0 && d->hi <= 1;
+  if (r->bits >= 64) return r->kind == KIND_S || d->lo >= 0;
+  const int64_t hi = ((int64_t)1 << (r->bits - (r->kind == KIND_S))) - 1, lo = r->kind == KIND_S ? -hi - 1 : 0;
+  if (d->lo >= lo && d->hi <= hi) return true;
+  if (t != DT_s32 || d->kind == DIM_CONST) return false;
+  for (uint32_t i = 0; d->kind == DIM_POLY && i < d->poly.n_terms; i++)
+    if (d->poly.terms[i].coef < lo || d->poly.terms[i].coef > hi) return false;
+  return true;
+}
+
 /* ---- what is known of a value ---- */
 bool build_small_count(uint32_t rank, const Dim *const *dims, size_t max, size_t *ret) {
   size_t n = 1;
@@ -124,7 +138,8 @@ const Dim *const *build_read(Builder *b, Value *v, ReadDims r, size_t *ret_n) {
   }
   if (r.count > 0 && (size_t)r.count != n) r.bound = r.exact = NULL; /* of another length, which the caller refuses */
   const Dim **content = read_symbols(b, v, &r, n);
-  if (b->graph == v->graph) v->content = content; /* else they are known in that body only */
+  const bool size = r.lo >= INT32_MIN && r.hi <= INT32_MAX; /* what the model computes of more than sizes may wrap */
+  if (size && b->graph == v->graph) v->content = content; /* else they are known in that body only */
   *ret_n = n;
   return content;
 }

@@ -137,6 +137,8 @@ static Known truth(Builder *b, int three_valued) {
   return three_valued < 0 ? (Known){0} : known_dim(bd_const(b, three_valued));
 }
 
+static Known held_by(DType t, Known k) { return k.known && k.d && !dtype_is_float(t) && !content_holds(t, k.d) ? (Known){0} : k; }
+
 static Known fn_symbolic(Builder *b, ScalarFn fn, const Known *arg) {
   DimCtx *c = b->ir->dims;
   const Dim *x = arg[0].d, *y = arg[1].d;
@@ -230,10 +232,9 @@ static Known eval_fn(Builder *b, const Expr *e, const ExprNode *n, const Known *
   if (n->fn == SC_select) return select_known(arg);
   if (!known) return (Known){0};
   if (dtype_is_float(t)) return t == DT_f32 || t == DT_f64 ? fn_fraction(b, n->fn, t, arg) : (Known){0};
-  return fn_symbolic(b, n->fn, arg);
+  return held_by(n->type, fn_symbolic(b, n->fn, arg));
 }
 
-/* Sizes pass between s32 and s64 unchanged: a dimension of 2^31 or more does not come as s32. */
 static Known eval_cast(Builder *b, const Expr *e, const ExprNode *n, Known x) {
   const DType from = e->nodes[n->args[0]].type;
   uint64_t bits;
@@ -242,8 +243,8 @@ static Known eval_cast(Builder *b, const Expr *e, const ExprNode *n, Known x) {
   const bool int_in = from == DT_s64 || from == DT_s32, int_out = n->type == DT_s64 || n->type == DT_s32;
   const bool float_in = from == DT_f32 || from == DT_f64, float_out = n->type == DT_f32 || n->type == DT_f64;
   if ((!int_in && !float_in) || (!int_out && !float_out)) return (Known){0};
-  if (int_in || float_out || x.den == 1) return x;
-  return x.d->lo >= 0 ? known_dim(dim_floordiv(b->ir->dims, x.d, dim_const(b->ir->dims, x.den))) : (Known){0};
+  if (int_in || float_out || x.den == 1) return held_by(n->type, x);
+  return x.d->lo >= 0 ? held_by(n->type, known_dim(dim_floordiv(b->ir->dims, x.d, dim_const(b->ir->dims, x.den)))) : (Known){0};
 }
 
 static Known eval_node(Builder *b, const Expr *e, const ExprNode *n, const Known *at, const Known *operands,

@@ -1,7 +1,7 @@
 """Arithmetic on sizes, as exporters write it out: what is known of it at compile time has to be what the operators compute."""
 import numpy as np
 
-from case_list import f32, graph, random
+from case_list import graph, random, s64
 
 graph("places_of_extremes_along_one_size", """
 f (float[n, 3] x) => (int64 a, int64[1, 2] b, int64[1, 2] c) {
@@ -62,3 +62,43 @@ f (float[4, m] x, bool[4] keep) => (float[a, b] y) {
   columns = Concat <axis = 0> (open, n)
   y = Reshape (left, columns)
 }""", *[{"x": random(m, 4, m), "keep": np.array(k, bool)} for m, k in ((3, (1, 0, 1, 1)), (2, (0, 0, 0, 0)), (1, (0, 1, 0, 0)))])
+
+# ---- integers that wrap ----
+graph("sizes_in_32_bits_that_wrap", """
+f (float[n] x) => (int64[1] a, int32[1] b, int32[1] c, int64[1] d, bool[1] e) {
+  shape = Shape (x)
+  n32 = Cast <to = 6> (shape)
+  large = Constant <value = int32[1] {100000}> ()
+  seven = Constant <value = int32[1] {7}> ()
+  some = Mul (n32, large)
+  more = Mul (some, large)
+  a = Cast <to = 7> (more)
+  b = Mod (more, seven)
+  c = Div (more, seven)
+  wide = Constant <value = int64[1] {3000000000}> ()
+  over = Mul (shape, wide)
+  over32 = Cast <to = 6> (over)
+  d = Cast <to = 7> (over32)
+  zero = Constant <value = int64[1] {0}> ()
+  e = Greater (d, zero)
+}""", *[{"x": random(n, n)} for n in (1, 3, 5)])
+
+graph("trips_as_a_number", """
+f (int64 trips) => (float y, int64 next, int64 half, int64 low) {
+  none = Constant <value = float {0.0}> ()
+  y = Loop (trips, , none) <body = step (int64 i, bool more, float s) => (bool again, float t) {
+    one = Constant <value = float {1.0}> ()
+    t = Add (s, one)
+    three = Constant <value = int64 {3}> ()
+    again = Less (i, three)
+  }>
+  unit = Constant <value = int64 {1}> ()
+  next = Add (trips, unit)
+  wide = Cast <to = 1> (trips)
+  part = Constant <value = float {0.5}> ()
+  less = Mul (wide, part)
+  whole = Floor (less)
+  half = Cast <to = 7> (whole)
+  bits = Cast <to = 6> (trips)
+  low = Cast <to = 7> (bits)
+}""", *[{"trips": s64(t)} for t in (2, -3, 2**40 + 5, 2**63 - 1)])
