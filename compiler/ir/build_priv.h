@@ -27,7 +27,7 @@ bool build_small_count(uint32_t rank, const Dim *const *dims, size_t max, size_t
 Value *build_known(Builder *b, Type t, const Dim *const *content, size_t n);
 /* v as dtype t computes it: the low bits kept. False if that is not an int64. */
 bool content_wrap(DType t, int64_t v, int64_t *ret);
-/* Whether an integer of type t holds d, which else would wrap. */
+/* Whether an element of type t holds d exactly, which else would wrap or be rounded. */
 bool content_holds(DType t, const Dim *d);
 
 /* Output element k of a data movement is element `element` of input `operand`. */

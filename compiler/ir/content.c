@@ -61,15 +61,15 @@ bool content_wrap(DType t, int64_t v, int64_t *ret) {
   return true;
 }
 
-/* Beside its range: a product of symbols may be the size of a tensor, which has 32 bits by definition and is checked where it is used as one. With a
- * factor beyond them it is none. */
+/* By its range or, as s32, f32 and f64, by being what a size may be: a product of symbols may be the size of a tensor, which has 32 bits by definition, mostly
+ * less than f32's 24, and is checked where it is used as one. With a factor beyond what t holds it is none. */
 bool content_holds(DType t, const Dim *d) {
   const DTypeRow *r = &dtype_rows[t];
-  if (r->kind == KIND_B) return d->lo >= 0 && d->hi <= 1;
-  if (r->bits >= 64) return r->kind == KIND_S || d->lo >= 0;
-  const int64_t hi = ((int64_t)1 << (r->bits - (r->kind == KIND_S))) - 1, lo = r->kind == KIND_S ? -hi - 1 : 0;
+  if (r->bits >= 64 && r->kind != KIND_F) return r->kind == KIND_S || d->lo >= 0;
+  const unsigned bits = r->kind == KIND_B ? 1 : t == DT_f64 ? 53 : t == DT_f32 ? 24 : r->kind == KIND_F ? 0 : r->bits - (r->kind == KIND_S);
+  const int64_t hi = ((int64_t)1 << bits) - 1, lo = r->kind == KIND_S || r->kind == KIND_F ? -hi - 1 : 0;
   if (d->lo >= lo && d->hi <= hi) return true;
-  if (t != DT_s32 || d->kind == DIM_CONST) return false;
+  if ((t != DT_s32 && t != DT_f32 && t != DT_f64) || d->kind == DIM_CONST) return false;
   for (uint32_t i = 0; d->kind == DIM_POLY && i < d->poly.n_terms; i++)
     if (d->poly.terms[i].coef < lo || d->poly.terms[i].coef > hi) return false;
   return true;

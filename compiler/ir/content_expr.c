@@ -4,7 +4,7 @@
 
 /* One scalar: d / den for integers, bools (den is 1) and floats that sizes went into, as exporters compute floor(n *
  * 0.5); else the bits of a float constant in its compute type. Sizes below 2^24 pass through f32 exactly; larger ones
- * do not come. */
+ * do not come. A quotient by another number than a power of two is rounded: its floor and ceiling are exact, no more. */
 typedef struct Known {
   bool known;
   const Dim *d;
@@ -137,7 +137,7 @@ static Known truth(Builder *b, int three_valued) {
   return three_valued < 0 ? (Known){0} : known_dim(bd_const(b, three_valued));
 }
 
-static Known held_by(DType t, Known k) { return k.known && k.d && !dtype_is_float(t) && !content_holds(t, k.d) ? (Known){0} : k; }
+static Known held_by(DType t, Known k) { return k.known && k.d && !content_holds(t, k.d) ? (Known){0} : k; }
 
 static Known fn_symbolic(Builder *b, ScalarFn fn, const Known *arg) {
   DimCtx *c = b->ir->dims;
@@ -162,11 +162,14 @@ static Known fn_symbolic(Builder *b, ScalarFn fn, const Known *arg) {
   }
 }
 
+static bool is_rounded(int64_t den) { return (den & (den - 1)) != 0; }
+
 /* A float constant as a fraction with a denominator that is a power of two; false when it is none of small size. */
 static bool as_fraction(DType t, Known k, const Dim **ret_d, int64_t *ret_den, DimCtx *c) {
   if (k.d) {
-    *ret_d = k.d;
-    *ret_den = k.den;
+    const bool whole = is_rounded(k.den) && dim_is(dim_mod(c, k.d, dim_const(c, k.den)), 0);
+    *ret_d = whole ? dim_floordiv(c, k.d, dim_const(c, k.den)) : k.d;
+    *ret_den = whole ? 1 : k.den;
     return true;
   }
   const double v = bits_to_double(t, k.bits);
@@ -198,8 +201,12 @@ static Known fn_fraction(Builder *b, ScalarFn fn, DType t, const Known *arg) {
   switch (fn) {
     case SC_floor: return known_dim(dim_floordiv(c, x, dim_const(c, xd)));
     case SC_ceil: return known_dim(dim_ceildiv(c, x, dim_const(c, xd)));
+    default: break;
+  }
+  if (is_rounded(xd) || is_rounded(yd)) return (Known){0};
+  switch (fn) {
     case SC_round:
-    case SC_trunc: return xd == 1 ? arg[0] : (Known){0};
+    case SC_trunc: return xd == 1 ? known_dim(x) : (Known){0};
     case SC_mul: return i64_mul(xd, yd, &den) && den <= INT32_MAX ? fraction(dim_mul(c, x, y), den) : (Known){0};
     case SC_div:
       over = dim_mulc(c, x, yd);
@@ -231,7 +238,7 @@ static Known eval_fn(Builder *b, const Expr *e, const ExprNode *n, const Known *
   if (constant) return fn_constant(b, e, n, arg);
   if (n->fn == SC_select) return select_known(arg);
   if (!known) return (Known){0};
-  if (dtype_is_float(t)) return t == DT_f32 || t == DT_f64 ? fn_fraction(b, n->fn, t, arg) : (Known){0};
+  if (dtype_is_float(t)) return t == DT_f32 || t == DT_f64 ? held_by(n->type, fn_fraction(b, n->fn, t, arg)) : (Known){0};
   return held_by(n->type, fn_symbolic(b, n->fn, arg));
 }
 
