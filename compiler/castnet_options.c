@@ -59,7 +59,7 @@ static Str file_stem(Str path) {
 
 static void read_dims(Arena *a, const castnet_options *o, ImportOptions *ret) {
   struct ImportDim *dims = NEW_ARRAY(a, struct ImportDim, o->n_dims);
-  for (size_t i = 0; i < o->n_dims; i++) dims[i] = (struct ImportDim){str_c(arena_cstr(a, str_c(o->dims[i].name))), o->dims[i].lo, o->dims[i].hi};
+  for (size_t i = 0; i < o->n_dims; i++) dims[i] = (struct ImportDim){str_c(arena_cstr(a, str_c(o->dims[i].name))), o->dims[i].lo, o->dims[i].hi, false};
   ret->dims = dims;
   ret->n_dims = o->n_dims;
 }

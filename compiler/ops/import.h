@@ -108,7 +108,7 @@ Graph *op_enter(OpContext *c, Graph *g);
 typedef struct ImportOptions {
   const char *path; /* for diagnostics */
   /* --dim name=lo..hi */
-  const struct ImportDim { Str name; int64_t lo, hi; } *dims;
+  const struct ImportDim { Str name; int64_t lo, hi; bool exact; /* by this name, not by what is shown of it */ } *dims;
   size_t n_dims;
   /* --op domain::Type=symbol */
   const struct ImportOp { Str domain, type, symbol; } *ops;

@@ -29,7 +29,7 @@ static bool fix_sizes(Arena *a, const Ir *ir, ImportOptions *opt) {
   for (size_t i = 0; i < ir->n_checks; i++) {
     int64_t value;
     const Dim *s = ir->checks[i].graph == ir->main ? only_value(ir->checks[i].a, ir->checks[i].b, &value) : NULL;
-    if (s) dims[n++] = (struct ImportDim){s->symbol.name, value, value}; /* behind the user's: the last counts */
+    if (s) dims[n++] = (struct ImportDim){s->symbol.name, value, value, true}; /* behind the user's: the last counts */
   }
   if (n == opt->n_dims) return false;
   opt->dims = dims;
@@ -77,7 +77,7 @@ static ImportOptions with_ones(Arena *a, const ImportOptions *opt, const Str *na
   ImportOptions r = *opt;
   struct ImportDim *dims = NEW_ARRAY(a, struct ImportDim, opt->n_dims + n);
   for (size_t i = 0; i < opt->n_dims; i++) dims[i] = opt->dims[i];
-  for (size_t i = 0; i < n; i++) dims[opt->n_dims + i] = (struct ImportDim){names[i], 1, 1};
+  for (size_t i = 0; i < n; i++) dims[opt->n_dims + i] = (struct ImportDim){names[i], 1, 1, true};
   r.dims = dims;
   r.n_dims += n;
   return r;

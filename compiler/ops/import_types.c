@@ -86,8 +86,9 @@ static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 static bool is_of_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_'; }
 
 /* The name of a dimension, or what is shown of it and stands in C: underscores for what no identifier has. */
-static bool means_dim(Str said, Str name) {
-  if (said.len != name.len) return false;
+static bool means_dim(const struct ImportDim *dim, Str name) {
+  const Str said = dim->name;
+  if (dim->exact || said.len != name.len) return str_eq(said, name);
   for (size_t i = 0; i < name.len; i++) {
     if (said.ptr[i] != name.ptr[i] && (said.ptr[i] != '_' || is_of_word(name.ptr[i]))) return false;
   }
@@ -107,7 +108,7 @@ bool import_dims_exist(Arena *a, Diags *d, const OnnxGraph *g, const ImportOptio
       for (size_t k = 0; t && t->kind == ONNX_TYPE_TENSOR && k < t->n_dims; k++) {
         if (t->dims[k].kind == ONNX_DIM_VALUE && t->dims[k].value >= 0) continue;
         Str name = is_named(&t->dims[k]) ? t->dims[k].param : unnamed_dim(a, g->inputs[i].name, k);
-        found = found || means_dim(opt->dims[o].name, name);
+        found = found || means_dim(&opt->dims[o], name);
         if (n++ < SHOWN) sb_printf(&there, "%s%s", n > 1 ? ", " : "", diag_quote(d, name));
       }
     }
@@ -122,7 +123,7 @@ bool import_dims_exist(Arena *a, Diags *d, const OnnxGraph *g, const ImportOptio
 static const Dim *input_symbol(Importer *im, Str name) {
   int64_t lo = 1, hi = INT32_MAX;
   for (size_t i = 0; i < im->opt->n_dims; i++)
-    if (means_dim(im->opt->dims[i].name, name)) lo = im->opt->dims[i].lo, hi = im->opt->dims[i].hi;
+    if (means_dim(&im->opt->dims[i], name)) lo = im->opt->dims[i].lo, hi = im->opt->dims[i].hi;
   return lo == hi ? dim_const(im->ir->dims, lo) : dim_symbol(im->ir->dims, name, lo, hi, DIM_FROM_INPUT);
 }
 
@@ -146,7 +147,7 @@ const Dim *import_known_dim(Importer *im, const OnnxDim *d) {
   if (d->kind == ONNX_DIM_VALUE && d->value >= 0) return dim_const(im->ir->dims, d->value);
   if (!is_named(d)) return NULL;
   for (size_t i = 0; i < im->opt->n_dims; i++)
-    if (means_dim(im->opt->dims[i].name, d->param) && im->opt->dims[i].lo == im->opt->dims[i].hi) return dim_const(im->ir->dims, im->opt->dims[i].lo);
+    if (means_dim(&im->opt->dims[i], d->param) && im->opt->dims[i].lo == im->opt->dims[i].hi) return dim_const(im->ir->dims, im->opt->dims[i].lo);
   const Dim *e = parameter_expression(im, d->param), *symbol = e ? NULL : dim_symbol_find(im->ir->dims, d->param);
   return e ? e : symbol && symbol->symbol.origin == DIM_FROM_INPUT ? symbol : NULL;
 }

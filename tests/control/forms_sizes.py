@@ -142,3 +142,15 @@ f (float[n] x) => (float[a] y, int64[1] b, int64[1] c, int64[1] d, int64[1] e, i
   rounded = Cast <to = 1> (product)
   g = Cast <to = 7> (rounded)
 }""", *[{"x": random(n, n)} for n in (1, 3, 41, 49)])
+
+
+def name_nearly_alike(model):
+    model.graph.input[1].type.tensor_type.shape.dim[0].dim_param = "n.1"
+
+
+graph("a_size_that_is_fixed_beside_another_name", """
+f (float[n_1] x, float[other] z) => (float[2, 2] y, float[m] w) {
+  square = Constant <value = int64[2] {2, 2}> ()
+  y = Reshape (x, square)
+  w = Neg (z)
+}""", *[{"x": random(4, 4), "z": random(m, m)} for m in (7, 4)], change=name_nearly_alike)
