@@ -17,7 +17,7 @@ const char *build_dims_text(Builder *b, const Dim *const *dims, uint32_t rank) {
   sb_putc(&s, '[');
   for (uint32_t i = 0; i < rank; i++) {
     if (i) sb_puts(&s, ", ");
-    dim_print(&s, dims[i]);
+    dim_print_short(&s, dims[i]);
   }
   sb_putc(&s, ']');
   return s.data;

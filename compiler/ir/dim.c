@@ -287,7 +287,7 @@ static bool term_div(DimCtx *c, const DimTerm *a, const DimTerm *b, DimTerm *ret
   return true;
 }
 
-static const Dim *add_scaled(DimCtx *c, const Dim *a, const Dim *b, int64_t scale) {
+static const Dim *plain_add_scaled(DimCtx *c, const Dim *a, const Dim *b, int64_t scale) {
   if (any_bad(a, b)) return c->bad;
   Terms s, t;
   terms_of(c, a, &s);
@@ -299,6 +299,38 @@ static const Dim *add_scaled(DimCtx *c, const Dim *a, const Dim *b, int64_t scal
   }
   return terms_dim(c, &s);
 }
+
+/* The factor of a term that is nothing but mod(m, k), of a constant k. */
+static const Dim *only_mod(const DimTerm *t, int64_t *ret_k) {
+  const Dim *f = t->n_factors == 1 ? t->factors[0] : NULL;
+  return f && f->kind == DIM_MOD && dim_is_const(f->pair.b, ret_k) && *ret_k > 0 ? f : NULL;
+}
+
+static uint32_t n_open_terms(const Dim *d) {
+  if (d->kind != DIM_POLY) return d->kind != DIM_CONST;
+  return d->poly.n_terms - (d->poly.terms[d->poly.n_terms - 1].n_factors == 0);
+}
+
+/* n + mod(-n, k) is n padded to a multiple of k, k * floordiv(n + k - 1, k), and n - mod(n, k) is k * floordiv(n, k): c * mod(m, k) goes, as c * m less
+ * c * k * floordiv(m, k), where all of c * m meets its opposite. */
+static const Dim *join_mods(DimCtx *c, const Dim *d) {
+  for (uint32_t i = 0; d->kind == DIM_POLY && i < d->poly.n_terms; i++) {
+    const DimTerm *t = &d->poly.terms[i];
+    int64_t k, ck;
+    const Dim *f = only_mod(t, &k);
+    if (!f || !i64_mul(t->coef, k, &ck) || ck == INT64_MIN) continue;
+    const Dim *m = f->pair.a, *rest = plain_add_scaled(c, plain_add_scaled(c, d, f, -t->coef), m, t->coef);
+    if (dim_is_bad(rest) || n_open_terms(rest) + n_open_terms(m) + 1 != n_open_terms(d)) continue;
+    const bool negative = m->kind == DIM_POLY && m->poly.terms[0].coef < 0;
+    const Dim *joined = negative ? plain_add_scaled(c, rest, dim_ceildiv(c, dim_sub(c, c->zero, m), f->pair.b), ck)
+                                 : plain_add_scaled(c, rest, dim_floordiv(c, m, f->pair.b), -ck);
+    return dim_is_bad(joined) ? d : join_mods(c, joined);
+  }
+  return d;
+}
+
+/* a + scale * b */
+static const Dim *add_scaled(DimCtx *c, const Dim *a, const Dim *b, int64_t scale) { return join_mods(c, plain_add_scaled(c, a, b, scale)); }
 
 const Dim *dim_add(DimCtx *c, const Dim *a, const Dim *b) { return add_scaled(c, a, b, 1); }
 const Dim *dim_sub(DimCtx *c, const Dim *a, const Dim *b) { return add_scaled(c, a, b, -1); }
@@ -414,6 +446,20 @@ const Dim *dim_ceildiv(DimCtx *c, const Dim *a, const Dim *b) {
   return dim_floordiv(c, dim_add(c, a, bm1), b);
 }
 
+/* The same modulo n: m for each mod(m, k) of which n divides k. */
+static const Dim *without_mods(DimCtx *c, const Dim *d, int64_t n) {
+  Terms s;
+  terms_of(c, d, &s);
+  const Dim *flat = d;
+  for (size_t i = 0; i < s.n; i++) {
+    int64_t k;
+    const Dim *f = only_mod(&s.t[i], &k);
+    if (!f || k % n || s.t[i].coef == INT64_MIN) continue;
+    flat = plain_add_scaled(c, plain_add_scaled(c, flat, f, -s.t[i].coef), f->pair.a, s.t[i].coef);
+  }
+  return dim_is_bad(flat) ? d : flat;
+}
+
 const Dim *dim_mod(DimCtx *c, const Dim *a, const Dim *b) {
   if (any_bad(a, b) || dim_is(b, 0)) return c->bad;
   int64_t x, n;
@@ -423,7 +469,8 @@ const Dim *dim_mod(DimCtx *c, const Dim *a, const Dim *b) {
     const Dim *q, *r;
     split_by(c, a, n, &q, &r);
     if (r->lo >= 0 && r->hi < n) return r;
-    return pair(c, DIM_MOD, r, b, 0, n - 1);
+    const Dim *flat = without_mods(c, r, n);
+    return flat != r ? dim_mod(c, flat, b) : pair(c, DIM_MOD, r, b, 0, n - 1);
   }
   if (a->lo >= 0 && dim_lt(c, a, b) == 1) return a;
   return pair(c, DIM_MOD, a, b, b->lo >= 0 ? 0 : INT64_MIN, b->hi);
@@ -632,6 +679,16 @@ void dim_print(StrBuf *b, const Dim *d) {
       dim_print(b, t->factors[f]);
     }
   }
+}
+
+void dim_print_short(StrBuf *b, const Dim *d) {
+  enum { SHORT_MAX = 200 };
+  const size_t from = b->len;
+  dim_print(b, d);
+  if (b->len - from <= SHORT_MAX) return;
+  b->len = from + SHORT_MAX;
+  while ((b->data[b->len] & 0xC0) == 0x80) b->len--; /* a character of several bytes */
+  sb_puts(b, "...");
 }
 
 /* Recursive descent over `sum := product (('+'|'-') product)*`, `product := atom ('*' atom)*`. */

@@ -106,6 +106,7 @@ bool dim_has_data(const Dim *d);
 
 /* Text form: `2*batch*n + 3`, `floordiv(n, 2)`; read back by dim_parse (symbols must exist; NULL on a syntax error). */
 void dim_print(StrBuf *b, const Dim *d);
+void dim_print_short(StrBuf *b, const Dim *d); /* its beginning, for diagnostics: an expression may have thousands of terms */
 const Dim *dim_parse(DimCtx *c, Str *text); /* consumes from text */
 
 #endif

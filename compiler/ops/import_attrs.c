@@ -99,7 +99,7 @@ static void add_tensors(OpContext *c, Diag *d) {
     sb_printf(&b, " %s[", dtype_name(t->dtype));
     for (uint32_t i = 0; i < t->rank; i++) {
       if (i) sb_putc(&b, ',');
-      dim_print(&b, t->dims[i]);
+      dim_print_short(&b, t->dims[i]);
     }
     sb_putc(&b, ']');
   }
