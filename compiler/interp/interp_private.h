@@ -56,8 +56,6 @@ InterpStatus strip_store(StripEval *s, const Interval *to, const int64_t *point,
 /* Element l of the strip: set, or combined with what is there. */
 InterpStatus strip_update(StripEval *s, const Interval *to, const int64_t *point, uint32_t n_axes, size_t l, ScatterKind kind,
                           const void *value);
-/* Compute values as an operation at type t leaves them: narrow floats rounded, sub-byte integers wrapped. */
-void strip_round(DType t, void *values, size_t n);
 
 InterpStatus interp_nest(Interp *in, const Nest *n);
 InterpStatus interp_recurrent(Interp *in, const Step *s);

@@ -141,7 +141,7 @@ static InterpStatus run_reduce(NestRun *r) {
   return st;
 }
 
-/* One element at a time: order matters. */
+/* One element at a time: order matters. Only what is stored is rounded, as generated code does. */
 static InterpStatus scan_strip(void *user, const int64_t *point, size_t n) {
   NestRun *r = user;
   InterpStatus st = strip_run(&r->map, point, n);
@@ -155,7 +155,6 @@ static InterpStatus scan_strip(void *user, const int64_t *point, size_t n) {
     if (r->n->scan_exclusive) st = strip_store(&r->map, &r->store, at, r->n->n_axes, r->acc, 1);
     const void *args[2] = {r->acc, (const unsigned char *)result(&r->map) + l * size};
     scalar_eval_strip(r->n->scan_fn, acc, args, r->acc, 1);
-    strip_round(r->n->acc, r->acc, 1);
     if (!r->n->scan_exclusive && st == INTERP_OK) st = strip_store(&r->map, &r->store, at, r->n->n_axes, r->acc, 1);
   }
   return st;

@@ -62,7 +62,8 @@ static InterpStatus load_strip(const StripEval *s, const Interval *a, const int6
   return INTERP_OK;
 }
 
-void strip_round(DType t, void *values, size_t n) { /* f32 to a narrow float and back; sub-byte integers wrapped */
+/* Compute values as an operation at type t leaves them: narrow floats rounded, sub-byte integers wrapped. */
+static void strip_round(DType t, void *values, size_t n) {
   unsigned char raw[STRIP * 8];
   DType c = dtype_compute(t);
   if (c == t) return;
@@ -76,19 +77,16 @@ static void fill(DType t, uint64_t bits, void *out, size_t n) {
   for (size_t l = 0; l < n; l++) dtype_write_bits(c, bits, (unsigned char *)out + l * size);
 }
 
-static InterpStatus run_cast(StripEval *s, const ExprNode *n, void *out, size_t count) {
-  DType from = s->e->nodes[n->args[0]].type, cf = dtype_compute(from), ct = dtype_compute(n->type);
+/* Straight to the type, as generated code casts: what saturates or wraps there is not what its compute type would. */
+static void run_cast(StripEval *s, const ExprNode *n, void *out, size_t count) {
+  DType from = dtype_compute(s->e->nodes[n->args[0]].type), to = dtype_compute(n->type);
   const void *x = s->strips[n->args[0]];
-  if (is_narrow_float(n->type)) {
-    unsigned char raw[STRIP * 8];
-    cast_eval_strip(cf, n->type, n->saturate, x, raw, count);
-    cast_eval_strip(n->type, DT_f32, true, raw, out, count);
-    return INTERP_OK;
-  }
-  if (cf == ct) memcpy(out, x, count * dtype_host_size(cf));
-  else cast_eval_strip(cf, ct, n->saturate, x, out, count);
-  strip_round(n->type, out, count);
-  return INTERP_OK;
+  unsigned char raw[STRIP * 8];
+  if (n->type != to) {
+    cast_eval_strip(from, n->type, n->saturate, x, raw, count);
+    cast_eval_strip(n->type, to, true, raw, out, count);
+  } else if (from == to) memcpy(out, x, count * dtype_host_size(from));
+  else cast_eval_strip(from, to, n->saturate, x, out, count);
 }
 
 InterpStatus strip_run(StripEval *s, const int64_t *point, size_t count) {
@@ -119,7 +117,7 @@ InterpStatus strip_run(StripEval *s, const int64_t *point, size_t count) {
         if (scalar_result(n->fn, dtype_compute(at)) != DT_b1) strip_round(n->type, out, count);
         break;
       }
-      case EXPR_CAST: st = run_cast(s, n, out, count); break;
+      case EXPR_CAST: run_cast(s, n, out, count); break;
       case EXPR_BITS: bits_eval_strip(s->e->nodes[n->args[0]].type, n->type, s->strips[n->args[0]], out, count); break;
     }
     if (st != INTERP_OK) return st;
