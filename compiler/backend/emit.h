@@ -6,7 +6,8 @@
  * Steps whose functions have the same text share one.
  *
  * Every identifier of `functions` and `calls` that starts with cn_ or CN_ is taken from runtime-lite by itself; names made
- * from the model never start so, and never are a single letter followed by digits only: those belong to the printers.
+ * from the model never start so. Symbols are called dim_... (frame.c), which belongs to them alone: printers may call their
+ * locals anything else.
  *
  * What N_run declares before the calls:
  *   in, out, ws, ws_size, env    its parameters
@@ -71,8 +72,8 @@ typedef struct EmitCtx {
 void emit_dim(EmitCtx *c, StrBuf *b, const Dim *d); /* an int64_t expression over symbols, parenthesised where needed */
 SymbolSet emit_symbols_new(EmitCtx *c);
 void emit_symbols_add(EmitCtx *c, SymbolSet *s, const Dim *d);     /* every symbol that d depends on */
-void emit_symbol_params(EmitCtx *c, StrBuf *b, const SymbolSet *s); /* ", int64_t batch, int64_t length" */
-void emit_symbol_args(EmitCtx *c, StrBuf *b, const SymbolSet *s);   /* ", batch, length" */
+void emit_symbol_params(EmitCtx *c, StrBuf *b, const SymbolSet *s); /* ", int64_t dim_batch, int64_t dim_length" */
+void emit_symbol_args(EmitCtx *c, StrBuf *b, const SymbolSet *s);   /* ", dim_batch, dim_length" */
 
 /* ---- pointers ---- */
 /* The first element of the tensor's window, typed: `(const float *)(w + 640)`, `in->x + 3`, `(float *)(m + o2)`. */

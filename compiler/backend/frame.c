@@ -3,10 +3,6 @@
 #include "backend/dims_c.h"
 #include "backend/language.h"
 
-/* N_run's own parameters and locals, and words that step functions use. */
-static const char *const reserved_locals[] = {"in", "out", "ws", "ws_size", "env", "need", "bad", "room", "dims", "ret", "error",
-                                              "status", "stream", "begun", "acc", "sum", "end", "at", "part", "scratch", "packed", "state", "text"};
-
 static bool type_is_sized(const Type *t) {
   if (t->kind != TYPE_TENSOR) return false;
   for (uint32_t i = 0; i < t->rank; i++)
@@ -51,6 +47,23 @@ static void init_outputs(Frame *f) {
   }
 }
 
+/* dim_batch: no local, parameter or function of a printer, the runtime or a C library is called dim_..., so that whatever the model calls
+ * its dimensions hides nothing; N_run and the like are, where N begins so. */
+static Str local_name(const Frame *f, NameScope *scope, Str symbol) {
+  const Str own = arena_printf(f->arena, "%.*s_", STR_WHOLE(f->name));
+  const char *prefix = str_starts(own, "dim_") ? "extent_" : "dim_";
+  if (!str_starts(symbol, prefix)) symbol = arena_printf(f->arena, "%s%.*s", prefix, STR_WHOLE(symbol));
+  return names_add(scope, symbol, "dim");
+}
+
+/* The functions of the user's own operators may be called anything. */
+static void reserve_custom(const Program *p, NameScope *scope) {
+  for (size_t i = 0; i < p->main.steps.n; i++) {
+    const Step *s = &p->main.steps.data[i];
+    if (s->kind == STEP_EXTERN && ((const ExternStep *)s->attr)->attr.custom) map_put(&scope->used, ((const ExternStep *)s->attr)->attr.symbol, scope);
+  }
+}
+
 static void init_dims(Frame *f) {
   const DimCtx *c = f->program->dims;
   f->in_dims = NEW_ARRAY(f->arena, bool, c->symbols.n);
@@ -60,14 +73,13 @@ static void init_dims(Frame *f) {
     for (uint32_t k = 0; f->in[i].type.kind == TYPE_TENSOR && k < f->in[i].type.rank; k++)
       dimc_symbols(f->in[i].type.dims[k], f->in_dims);
   NameScope fields = names_scope(f->arena), locals = names_scope(f->arena);
-  locals.no_letters = true;
-  for (size_t i = 0; i < sizeof reserved_locals / sizeof *reserved_locals; i++) names_reserve(&locals, reserved_locals[i]);
+  reserve_custom(f->program, &locals);
   for (size_t i = 0; i < c->symbols.n; i++) {
     const Dim *s = c->symbols.data[i];
     if (s->symbol.origin != DIM_FROM_INPUT) f->in_dims[i] = false;
     f->has_dims |= f->in_dims[i];
     if (f->in_dims[i]) f->dim_fields[i] = names_add(&fields, s->symbol.name, "dim");
-    f->locals[i] = names_add(&locals, s->symbol.name, "dim");
+    f->locals[i] = local_name(f, &locals, s->symbol.name);
   }
 }
 

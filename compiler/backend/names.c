@@ -29,18 +29,13 @@ static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 static bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
 static bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 
-static bool has_prefix(Str s, const char *prefix) {
-  size_t n = strlen(prefix);
-  return s.len >= n && memcmp(s.ptr, prefix, n) == 0;
-}
-
 /* Families of names instead of words: the implementation's own (__linux__, _MM_HINT_T0), the limits of stdint.h, ours. */
 static bool in_reserved_family(Str s) {
-  if (has_prefix(s, "__") || has_prefix(s, "cn_") || has_prefix(s, "CN_") || has_prefix(s, "castnet_") ||
-      has_prefix(s, "CASTNET_") || has_prefix(s, "INT_") || has_prefix(s, "UINT_") || has_prefix(s, "INTPTR_") ||
-      has_prefix(s, "UINTPTR_"))
+  if (str_starts(s, "__") || str_starts(s, "cn_") || str_starts(s, "CN_") || str_starts(s, "castnet_") ||
+      str_starts(s, "CASTNET_") || str_starts(s, "INT_") || str_starts(s, "UINT_") || str_starts(s, "INTPTR_") ||
+      str_starts(s, "UINTPTR_"))
     return true;
-  size_t at = has_prefix(s, "UINT") ? 4 : has_prefix(s, "INT") ? 3 : 0;
+  size_t at = str_starts(s, "UINT") ? 4 : str_starts(s, "INT") ? 3 : 0;
   if (at && s.len > at && (is_digit(s.ptr[at]) || s.ptr[at] == 'M')) return true;
   if (s.len < 2 || s.ptr[0] != '_' || !is_upper(s.ptr[1])) return false;
   for (size_t i = 1; i < s.len; i++)
@@ -72,14 +67,6 @@ static Str with_hash(Arena *a, Str base, Str name, uint64_t seed) {
   return arena_printf(a, "%.*s_%08x", STR_WHOLE(base), (unsigned)(hash_bytes(name.ptr, name.len, seed) & 0xffffffffu));
 }
 
-/* x, y, i0, t12: what printers of steps call their own locals. */
-static bool is_letter_and_digits(Str s) {
-  if (s.len == 0 || !(is_lower(s.ptr[0]) || is_upper(s.ptr[0]))) return false;
-  for (size_t i = 1; i < s.len; i++)
-    if (!is_digit(s.ptr[i])) return false;
-  return true;
-}
-
 NameScope names_scope(Arena *a) { return (NameScope){.arena = a, .used = map_new(a)}; }
 
 void names_reserve(NameScope *s, const char *name) { map_put(&s->used, str_c(name), s); }
@@ -88,7 +75,6 @@ Str names_add(NameScope *s, Str onnx_name, const char *fallback) {
   bool cut;
   Str name = onnx_name.len ? onnx_name : str_c(fallback);
   Str base = plain(s->arena, name, &cut);
-  if (s->no_letters && is_letter_and_digits(base)) base = arena_printf(s->arena, "%s_%.*s", fallback, STR_WHOLE(base));
   Str r = cut ? with_hash(s->arena, base, name, 0) : base;
   for (uint64_t seed = 0; map_has(&s->used, r); seed++) r = with_hash(s->arena, base, name, seed);
   map_put(&s->used, r, s);

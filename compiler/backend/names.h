@@ -8,7 +8,6 @@
 typedef struct NameScope {
   Arena *arena;
   Map used;
-  bool no_letters; /* a letter, alone or with digits behind it, gets the fallback's name in front: printed code calls its locals so */
 } NameScope;
 
 NameScope names_scope(Arena *a);

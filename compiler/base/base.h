@@ -47,6 +47,7 @@ typedef struct Str {
 static inline Str str_c(const char *s) { return (Str){s, s ? strlen(s) : 0}; }
 static inline bool str_eq(Str a, Str b) { return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0); }
 static inline bool str_is(Str a, const char *c) { return str_eq(a, str_c(c)); }
+static inline bool str_starts(Str a, const char *c) { return a.len >= strlen(c) && memcmp(a.ptr, c, strlen(c)) == 0; }
 int str_cmp(Str a, Str b); /* bytewise order, shorter first */
 
 /* ---- Checked integers: sizes that come from a model pass through these at the border ----------------------------- */

@@ -51,8 +51,6 @@ static void cut_and_colliding_names_get_a_hash(void **state) {
   assert_true(str_eq(names_add(&again, STR("a.b"), "x"), other));
   names_reserve(&again, "dim");
   assert_int_equal(names_add(&again, STR("dim"), "x").len, 3 + 9);
-  again.no_letters = true;
-  assert_string_equal(names_add(&again, STR("x7"), "dim").ptr, "dim_x7");
   arena_free(a);
 }
 
