@@ -120,12 +120,21 @@ static Value *scaled(Builder *b, Value *sums, Value *x_scale, Value *w_scale, ui
 }
 
 /* ---- convolution ---- */
-/* xs * ws of a channel, and how many channels have their own; false where they are not constants. */
-typedef struct Units { const double *x, *w; size_t n; } Units;
+/* What a level of the sums stands for: xs * ws of a channel, n of which have their own. */
+typedef struct Units {
+  const double *x, *w;
+  size_t n;
+  double room; /* of levels beside the products: no sum leaves s32 */
+} Units;
 
-static bool units_of(Builder *b, const Levels *x, const Levels *w, Units *ret) {
+/* The most that an element can differ from its zero point. */
+static int64_t reach(Builder *b, const Levels *l) { return nonzero(b, l->zero) || l->x->type.dtype == DT_u8 ? 255 : 128; }
+
+/* False where the scales are not constants. */
+static bool units_of(Builder *b, const Levels *x, const Levels *w, int64_t depth, Units *ret) {
   Value *xs = same_elements(x->scale), *ws = same_elements(w->scale);
   size_t n_x;
+  ret->room = (double)(INT32_MAX - depth * reach(b, x) * reach(b, w));
   return xs->data && ws->data && build_const_floats(b, xs, &ret->x, &n_x) && n_x == 1 && build_const_floats(b, ws, &ret->w, &ret->n);
 }
 
@@ -133,7 +142,17 @@ static double unit(const Units *u, size_t i) { return u->x[0] * u->w[u->n == 1 ?
 
 static double magnitude(double x) { return x < 0 ? -x : x; }
 
-/* A bias dequantised by the product of both scales: its levels; else NULL. */
+static bool has_room(Builder *b, Value *levels, const Units *u) {
+  const double *x;
+  size_t n;
+  Value *root = same_elements(levels);
+  if (!root->data || !build_const_floats(b, root, &x, &n)) return false;
+  for (size_t i = 0; i < n; i++)
+    if (magnitude(x[i]) > u->room) return false;
+  return true;
+}
+
+/* A constant bias dequantised by the product of both scales: its levels; else NULL. */
 static Value *bias_levels(Builder *b, Value *bias, const Units *u) {
   Quant q;
   const double *scale;
@@ -145,7 +164,7 @@ static Value *bias_levels(Builder *b, Value *bias, const Units *u) {
     const double want = unit(u, i), off = magnitude(scale[n == 1 ? 0 : i] - want);
     if (!(off <= want * 1e-6)) return NULL; /* a few units in the last place of f32 */
   }
-  return q.x;
+  return has_room(b, q.x, u) ? q.x : NULL;
 }
 
 /* A constant bias that is whole in units of the product of both scales, up to the rounding of f32; else NULL. */
@@ -157,7 +176,7 @@ static Value *bias_whole(Builder *b, Value *bias, const Units *u) {
   int32_t *levels = NEW_ARRAY(b->ir->arena, int32_t, n);
   for (size_t i = 0; i < n; i++) {
     const double q = x[i] / unit(u, i);
-    if (!(magnitude(q) < 1 << 30)) return NULL;
+    if (!(magnitude(q) <= u->room)) return NULL;
     levels[i] = (int32_t)(q < 0 ? q - 0.5 : q + 0.5);
     if (magnitude(q - levels[i]) > 1e-3 + magnitude(q) * 0x1p-22) return NULL;
   }
@@ -165,29 +184,31 @@ static Value *bias_whole(Builder *b, Value *bias, const Units *u) {
   return build_tensor(b, DT_s32, 1, &dims, levels);
 }
 
-/* The bias as levels of the sums, where it is given so; else NULL. */
-static Value *integer_bias(Builder *b, Value *bias, const Levels *x, const Levels *w) {
+/* The bias as levels of the sums, where it is given so and fits them; else NULL. */
+static Value *integer_bias(Builder *b, Value *bias, const Levels *x, const Levels *w, int64_t depth) {
   Units u;
-  if (bias->type.rank != 1 || !units_of(b, x, w, &u)) return NULL;
+  if (bias->type.rank != 1 || !units_of(b, x, w, depth, &u)) return NULL;
   Value *v = bias_levels(b, bias, &u);
   return v ? v : bias_whole(b, bias, &u);
 }
 
-static bool shallow(const Value *w) {
+/* Products of a sum, -1 where they are too many. */
+static int64_t depth_of(const Value *w) {
   int64_t depth = 1, d;
   for (uint32_t a = 1; a < w->type.rank; a++) {
-    if (!dim_is_const(w->type.dims[a], &d) || d > MAX_DEPTH || (depth *= d) > MAX_DEPTH) return false;
+    if (!dim_is_const(w->type.dims[a], &d) || d > MAX_DEPTH || (depth *= d) > MAX_DEPTH) return -1;
   }
-  return true;
+  return depth;
 }
 
 static bool quantised_conv(Builder *b, const Node *n, Value **ret) {
   ConvAttr attr = *(const ConvAttr *)n->attr;
   Value *bias = n->n_in > 2 ? n->in[2] : NULL;
+  const int64_t depth = depth_of(n->in[1]);
   Levels x, w;
-  if (n->n_in > 3 || n->out[0]->type.dtype != DT_f32 || attr.n_spatial < 1 || attr.n_spatial > 3 || !shallow(n->in[1])) return false;
+  if (n->n_in > 3 || n->out[0]->type.dtype != DT_f32 || attr.n_spatial < 1 || attr.n_spatial > 3 || depth < 0) return false;
   if (!find_levels(b, n->in[0], 0, &x) || x.axis >= 0 || !find_levels(b, n->in[1], 0, &w) || w.axis > 0) return false;
-  Value *whole = bias ? integer_bias(b, bias, &x, &w) : NULL;
+  Value *whole = bias ? integer_bias(b, bias, &x, &w, depth) : NULL;
   attr.acc = DT_s32;
   Value *sums = build_conv(b, x.x, w.x, whole, nonzero(b, x.zero), nonzero(b, w.zero), attr);
   Value *y = scaled(b, sums, x.scale, w.scale, attr.n_spatial);
