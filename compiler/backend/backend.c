@@ -4,7 +4,7 @@
 
 #include <inttypes.h>
 
-Str backend_c_name(Arena *a, Str name) { return names_identifier(a, name, "model"); }
+Str backend_c_name(Arena *a, Str name) { return names_model(a, name); }
 
 /* "N_x86_64_v3": what a level's file and function begin with. */
 static Str level_name(Arena *a, Str name, const Target *level) {

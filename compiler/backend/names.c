@@ -29,24 +29,32 @@ static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 static bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
 static bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 
-/* Families of names instead of words: the implementation's own (__linux__, _MM_HINT_T0), the limits of stdint.h, ours. */
+/* The C standard's headers, and those of a C library that they include by a plain name: N.h would hide them behind -I. */
+static const char *const headers[] = {
+    "assert", "complex", "ctype", "errno", "fenv", "float", "inttypes", "iso646", "limits", "locale", "math", "setjmp", "signal",
+    "stdalign", "stdarg", "stdatomic", "stdbit", "stdbool", "stdckdint", "stddef", "stdint", "stdio", "stdlib", "stdnoreturn", "string",
+    "tgmath", "threads", "time", "uchar", "wchar", "wctype", "features", "strings", "alloca"};
+
+static bool is_one_of(Str s, const char *const *words, size_t n) {
+  for (size_t i = 0; i < n; i++)
+    if (str_is(s, words[i])) return true;
+  return false;
+}
+
+/* Families of names instead of words. What begins so is the implementation's own (__linux__), or ours, whatever follows. */
+static bool has_reserved_prefix(Str s) {
+  return str_starts(s, "__") || str_starts(s, "cn_") || str_starts(s, "CN_") || str_starts(s, "castnet_") || str_starts(s, "CASTNET_");
+}
+
+/* The limits of stdint.h, macros of compilers (_MM_HINT_T0). */
 static bool in_reserved_family(Str s) {
-  if (str_starts(s, "__") || str_starts(s, "cn_") || str_starts(s, "CN_") || str_starts(s, "castnet_") ||
-      str_starts(s, "CASTNET_") || str_starts(s, "INT_") || str_starts(s, "UINT_") || str_starts(s, "INTPTR_") ||
-      str_starts(s, "UINTPTR_"))
-    return true;
+  if (str_starts(s, "INT_") || str_starts(s, "UINT_") || str_starts(s, "INTPTR_") || str_starts(s, "UINTPTR_")) return true;
   size_t at = str_starts(s, "UINT") ? 4 : str_starts(s, "INT") ? 3 : 0;
   if (at && s.len > at && (is_digit(s.ptr[at]) || s.ptr[at] == 'M')) return true;
   if (s.len < 2 || s.ptr[0] != '_' || !is_upper(s.ptr[1])) return false;
   for (size_t i = 1; i < s.len; i++)
     if (is_lower(s.ptr[i])) return false;
   return true;
-}
-
-static bool is_keyword(Str s) {
-  for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++)
-    if (str_is(s, keywords[i])) return true;
-  return in_reserved_family(s);
 }
 
 /* Without the hash digits; *ret_cut tells that they are due. */
@@ -59,7 +67,8 @@ static Str plain(Arena *a, Str name, bool *ret_cut) {
     sb_putc(&b, is_digit(c) || is_upper(c) || is_lower(c) ? c : '_');
   }
   *ret_cut = i < name.len;
-  if (is_keyword(sb_view(&b))) sb_putc(&b, '_');
+  if (has_reserved_prefix(sb_view(&b))) return arena_printf(a, "x_%s", b.data);
+  if (is_one_of(sb_view(&b), keywords, sizeof keywords / sizeof *keywords) || in_reserved_family(sb_view(&b))) sb_putc(&b, '_');
   return sb_view(&b);
 }
 
@@ -84,6 +93,12 @@ Str names_add(NameScope *s, Str onnx_name, const char *fallback) {
 Str names_identifier(Arena *a, Str onnx_name, const char *fallback) {
   NameScope s = names_scope(a);
   return names_add(&s, onnx_name, fallback);
+}
+
+Str names_model(Arena *a, Str onnx_name) {
+  const Str n = names_identifier(a, onnx_name, "model");
+  if (has_reserved_prefix(arena_printf(a, "%.*s_", STR_WHOLE(n)))) return arena_printf(a, "x_%.*s", STR_WHOLE(n));
+  return is_one_of(n, headers, sizeof headers / sizeof *headers) ? arena_printf(a, "%.*s_", STR_WHOLE(n)) : n;
 }
 
 void names_comment(StrBuf *b, Str s, size_t max) {

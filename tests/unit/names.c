@@ -19,18 +19,35 @@ static void identifiers(void **state) {
       {"float", "float_"},
       {"class", "class_"},
       {"linux", "linux_"},
-      {"__linux__", "__linux___"},
+      {"__linux__", "x___linux__"},
+      {"__linux_", "x___linux_"},
+      {"__LINE_", "x___LINE_"},
       {"INT64_MAX", "INT64_MAX_"},
       {"_MM_HINT_T0", "_MM_HINT_T0_"},
       {"_Conv_output_0", "_Conv_output_0"},
-      {"cn_min", "cn_min_"},
-      {"\xc3\xa9t\xc3\xa9", "__t___"},
+      {"cn_min", "x_cn_min"},
+      {"cn-min", "x_cn_min"},
+      {"CN_N", "x_CN_N"},
+      {"castnet_env", "x_castnet_env"},
+      {"CASTNET_OK", "x_CASTNET_OK"},
+      {"cn", "cn"},
+      {"string", "string"},
+      {"\xc3\xa9t\xc3\xa9", "x___t__"},
       {"INPUT", "INPUT"},
       {"0123456789012345678901234567890123456789012345", "x0123456789012345678901234567890123456789012345"},
   };
   Arena *a = arena_new(NULL, 0);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
     assert_string_equal(names_identifier(a, str_c(cases[i].onnx), "fallback").ptr, cases[i].want);
+  arena_free(a);
+}
+
+static void names_of_models(void **state) {
+  (void)state;
+  static const char *const cases[][2] = {{"resnet-50", "resnet_50"}, {"", "model"}, {"cn", "x_cn"}, {"CN", "x_CN"}, {"_", "x__"}, {"cn_x", "x_cn_x"},
+                                         {"castnet", "x_castnet"}, {"stdint", "stdint_"}, {"string", "string_"}, {"float", "float_"}, {"strings_of", "strings_of"}};
+  Arena *a = arena_new(NULL, 0);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) assert_string_equal(names_model(a, str_c(cases[i][0])).ptr, cases[i][1]);
   arena_free(a);
 }
 
@@ -72,7 +89,7 @@ static void comments_stay_comments(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(identifiers),
+      cmocka_unit_test(identifiers), cmocka_unit_test(names_of_models),
       cmocka_unit_test(cut_and_colliding_names_get_a_hash),
       cmocka_unit_test(comments_stay_comments),
   };
