@@ -289,6 +289,7 @@ bool lower_recurrent(Lower *l, const Node *n) {
   const Dim *floats = dim_mulc(c, batch, (int64_t)(s->gates + 1 + 2) * s->attr.hidden); /* gates and reset, then states that are no outputs */
   if (!tile) floats = dim_mulc(c, floats, dirs); /* directions run side by side */
   if (!s->r_packed) floats = dim_addc(c, floats, (int64_t)s->packed);
+  if (dim_is(floats, 0)) floats = dim_const(c, 1); /* no batch: the kernel takes it all the same */
   (void)lower_step(l, STEP_RECURRENT, in, 8, out, 3, s, dim_mulc(c, floats, 4), n->src);
   return true;
 }

@@ -56,3 +56,18 @@ f (float[0, 3, 4] x, int64[6] pads) => (float[a, b, c] edge, float[d, e, f] refl
   edge = Pad <mode = "edge"> (x, pads)
   reflected = Pad <mode = "reflect"> (x, pads)
 }""", {"x": np.zeros((0, 3, 4), np.float32), "pads": np.array([0, 1, 2, 0, 1, 0], np.int64)}, expect=lambda x, pads: [np.zeros((0, 5, 6), np.float32)] * 2)
+
+graph("recurrent_layers_of_no_sequences", """
+f (float[5, 0, 3] x) => (float[t, d, n, 4] y, float[d, n, 4] yh, float[t, d, n, 4] g, float[t, d, n, 4] l, float[d, n, 4] lc)
+  <int64[3] ws = {1, 4, 3}, int64[3] rs = {1, 4, 4}, int64[3] gws = {1, 12, 3}, int64[3] grs = {1, 12, 4}, int64[3] lws = {1, 16, 3}, int64[3] lrs = {1, 16, 4}> {
+  w = ConstantOfShape (ws)
+  r = ConstantOfShape (rs)
+  y, yh = RNN <hidden_size = 4> (x, w, r)
+  gw = ConstantOfShape (gws)
+  gr = ConstantOfShape (grs)
+  g = GRU <hidden_size = 4> (x, gw, gr)
+  lw = ConstantOfShape (lws)
+  lr = ConstantOfShape (lrs)
+  l, lh, lc = LSTM <hidden_size = 4> (x, lw, lr)
+}""", {"x": np.zeros((5, 0, 3), np.float32)},
+      expect=lambda x: [np.zeros(shape, np.float32) for shape in ((5, 1, 0, 4), (1, 0, 4), (5, 1, 0, 4), (5, 1, 0, 4), (1, 0, 4))])
