@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What bounds hostile data when the code runs: castnet_env.max_trip for loops, linear time for regular expressions.
+"""What bounds hostile data when the code runs: castnet_env.max_trip for loops, linear time for regular expressions, the size of an axis for
+constant indices into it.
 
   limits.py --castnet build/compiler/castnet [--cc gcc]
 """
@@ -59,6 +60,11 @@ int main(int argc, char **argv) {
 """
 OK, TRIP = 0, 8
 PATTERNS = ("(a*)*b", "(a|a)*b", "(a+)+b", "(a|aa)+b", "(.*a){20}b", "(a?){30}a{30}", "((a*)*)*b")
+PLACES = {  # constant indices into an axis: the least size that has them
+    "gather": ("f (float[n, 2] x) => (float[2] y) { i = Constant <value = int64 {5}> () y = Gather (x, i) }", 6),
+    "gather_from_the_end": ("f (float[n, 2] x) => (float[2] y) { i = Constant <value = int64 {-5}> () y = Gather (x, i) }", 5),
+    "gather_several": ("f (float[n, 2] x) => (float[2, 2] y) { i = Constant <value = int64[2] {3, 0}> () y = Gather (x, i) }", 4),
+}
 LENGTH, SECONDS = 100000, 20  # a search that goes back would need more than the age of the world
 
 
@@ -108,6 +114,25 @@ def pattern_faults(options, pattern):
     return [] if "agrees" in outcome.out else [f"{pattern}: after {took:.0f} s: {outcome.out.strip() or outcome.err.strip()}"]
 
 
+def place_faults(options, name, text, least):
+    """An axis of the least size that has the place, and one that is shorter by 1."""
+    model, faults = parser.parse_model(HEAD + text), []
+    shape = [d.dim_value for d in model.graph.output[0].type.tensor_type.shape.dim]
+    for size in (least, least - 1):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "model.onnx"
+            path.write_bytes(model.SerializeToString())
+            data = Path(folder) / "test_data_set_0"
+            data.mkdir()
+            (data / "input_0.pb").write_bytes(numpy_helper.from_array(np.zeros((size, 2), np.float32), "x").SerializeToString())
+            (data / "output_0.pb").write_bytes(numpy_helper.from_array(np.zeros(shape, np.float32), "y").SerializeToString())
+            outcome = harness.run([options.castnet, "check", path, "--cc", options.cc], 60)
+        said = outcome.out + outcome.err
+        if ("agrees" if size == least else "returned CASTNET_ERR_") not in said:
+            faults.append(f"{name}: {size} rows: {said.strip()}")
+    return faults
+
+
 def main():
     parse = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parse.add_argument("--castnet", required=True, type=Path)
@@ -115,6 +140,7 @@ def main():
     options = parse.parse_args()
     options.castnet = harness.castnet_path(options.castnet)
     results = [loop_faults(options, name, *row) for name, row in LOOPS.items()] + [pattern_faults(options, p) for p in PATTERNS]
+    results += [place_faults(options, name, *row) for name, row in PLACES.items()]
     for fault in sum(results, []):
         print(f"FAIL {fault}")
     failed = sum(bool(r) for r in results)
