@@ -59,7 +59,7 @@ static bool import_by_row(Importer *im, const OnnxNode *n, DiagPlace place, Valu
   while (c.n_in && !in[c.n_in - 1]) c.n_in--; /* trailing left-out inputs count for nothing */
   while (c.n_out && !n->outputs[c.n_out - 1].len) c.n_out--;
   size_t before = im->diags->list.n + im->diags->n_dropped;
-  bool ok = custom ? import_custom(&c, custom) : import_check(&c) && row->import(&c);
+  bool ok = custom ? import_custom(&c, custom) : import_check(&c) && row->import(&c) && import_check_outputs(&c);
   if (im->split.node) return false;
   bool said = before != im->diags->list.n + im->diags->n_dropped;
   if (!ok && !im->diags->list.n && !im->missing.entries.n) (void)diag_add(im->diags, DIAG_E0901, place, "the import function failed without a reason");

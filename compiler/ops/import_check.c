@@ -117,12 +117,12 @@ static bool check_types(OpContext *c, const Slot *slots, size_t n_slots) {
   return ok;
 }
 
+static size_t output_slots(const OpContext *c, Slot *ret) { return parse_slots(str_c(strstr(c->row->signature, "->") + 2), ret, MAX_SLOTS); }
+
 static bool check_operands(OpContext *c) {
   Slot in[MAX_SLOTS], out[MAX_SLOTS];
-  Str sig = str_c(c->row->signature);
-  const char *arrow = strstr(c->row->signature, "->");
-  size_t left = (size_t)(arrow - c->row->signature);
-  size_t n_in = parse_slots((Str){sig.ptr, left}, in, MAX_SLOTS), n_out = parse_slots((Str){arrow + 2, sig.len - left - 2}, out, MAX_SLOTS);
+  const Str left = {c->row->signature, (size_t)(strstr(c->row->signature, "->") - c->row->signature)};
+  size_t n_in = parse_slots(left, in, MAX_SLOTS), n_out = output_slots(c, out);
   if (!count_ok(in, n_in, c->n_in)) return op_fail(c, DIAG_E0305, "%zu inputs", c->n_in);
   if (!count_ok(out, n_out, c->n_out)) return op_fail(c, DIAG_E0305, "%zu outputs", c->n_out);
   for (size_t k = 0; k < n_in; k++)
@@ -171,6 +171,19 @@ static bool check_attrs(OpContext *c) {
     if (!op_has_attr(c, text)) ok = op_fail(c, DIAG_E0304, "attribute \"%s\" is required", text);
   }
   return ok;
+}
+
+/* Types that attributes choose. */
+bool import_check_outputs(OpContext *c) {
+  Slot slots[MAX_SLOTS];
+  const size_t n = output_slots(c, slots);
+  for (size_t k = 0; n && k < c->n_out; k++) {
+    const Value *v = c->out[k];
+    if (!v || v->type.seq || v->type.map) continue;
+    if (!(variable_set(c->row->types, slots[k < n ? k : n - 1].variable) & BIT(v->type.dtype)))
+      return op_fail(c, DIAG_E0401, "output %zu has element type %s, which %s does not give", k, dtype_name(v->type.dtype), c->row->type);
+  }
+  return true;
 }
 
 bool import_check(OpContext *c) {

@@ -133,6 +133,7 @@ void import_flush_missing(Importer *im);
 
 /* Arity, element types, attributes of a context against its row. False after diagnostics. */
 bool import_check(OpContext *c);
+bool import_check_outputs(OpContext *c);
 /* The node's attributes with references resolved by the current frame. NULL after a diagnostic. */
 const OnnxAttr *import_attrs(Importer *im, const OnnxNode *n, DiagPlace place, size_t *ret_n);
 

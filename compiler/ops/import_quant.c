@@ -57,6 +57,13 @@ static bool quant_axis(OpContext *c, int64_t absent, uint32_t *ret) {
   return op_axis_attr(c, "axis", absent, rank, ret);
 }
 
+/* An element type that an attribute names, DT_NONE where it is absent or 0. */
+static bool type_attr(OpContext *c, const char *name, DType *ret) {
+  const int64_t type = op_int(c, name, 0);
+  *ret = dtype_from_onnx(type);
+  return type == 0 || *ret != DT_NONE || op_fail(c, DIAG_E0304, "attribute '%s' is %lld", name, (long long)type);
+}
+
 bool import_quantize_linear(OpContext *c) {
   Builder *b = &c->b;
   Value *x = op_in(c, 0), *zero = op_in(c, 2);
@@ -64,7 +71,8 @@ bool import_quantize_linear(OpContext *c) {
   if (!quant_axis(c, 1, &axis)) return false;
   const int64_t block = op_int(c, "block_size", 0);
   if (block < 0) return op_fail(c, DIAG_E0304, "attribute 'block_size' is %lld", (long long)block);
-  const DType wanted = dtype_from_onnx(op_int(c, "output_dtype", 0));
+  DType wanted, work;
+  if (!type_attr(c, "output_dtype", &wanted) || !type_attr(c, "precision", &work)) return false;
   if (wanted != DT_NONE && zero && zero->type.dtype != wanted)
     return op_fail(c, DIAG_E0401, "attribute 'output_dtype' says %s, the zero point has %s", dtype_name(wanted),
                    dtype_name(zero->type.dtype));
@@ -72,7 +80,6 @@ bool import_quantize_linear(OpContext *c) {
   Value *scale = spread(c, op_in(c, 1), x, axis, block);
   zero = spread(c, zero, x, axis, block);
   if (!scale) return false;
-  DType work = dtype_from_onnx(op_int(c, "precision", 0));
   if (work == DT_NONE) work = scale->type.dtype == DT_f8e8m0 ? x->type.dtype : scale->type.dtype; /* a scale of e8m0 has no digits to divide in */
   if (!dtype_is_float(work)) work = DT_f32;
   x = build_cast(b, x, work, true);
@@ -103,7 +110,8 @@ bool import_dequantize_linear(OpContext *c) {
   const int64_t block = op_int(c, "block_size", 0);
   if (block < 0) return op_fail(c, DIAG_E0304, "attribute 'block_size' is %lld", (long long)block);
   Value *scale = spread(c, op_in(c, 1), x, axis, block), *zero = spread(c, op_in(c, 2), x, axis, block);
-  const DType wanted = dtype_from_onnx(op_int(c, "output_dtype", 0));
+  DType wanted;
+  if (!type_attr(c, "output_dtype", &wanted)) return false;
   Value *y = op_keep_shape(c, dequantized(c, x, scale, zero), x);
   return op_give(c, 0, build_cast(&c->b, y, wanted != DT_NONE ? wanted : op_dtype(c, 1), true));
 }

@@ -1,0 +1,1 @@
+./castnet compile E0401_output.onnx -o out --target c99
