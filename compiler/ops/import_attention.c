@@ -157,8 +157,14 @@ Value *op_rotated(OpContext *c, Value *x, const Rotation *r) {
   DimCtx *d = op_dims(c);
   if (!x) return NULL;
   const Dim *size = x->type.dims[3], *dim = r->dim ? r->dim : size, *half = dim_floordiv(d, dim, dim_const(d, 2));
-  Value *cos = rotary_cache(c, r->cos, r->positions), *sin = rotary_cache(c, r->sin, r->positions);
-  Value *y = rotate(c, build_slice(b, x, 3, d->zero, dim, d->one), cos, sin, half, r->interleaved);
+  Value *cos = rotary_cache(c, r->cos, r->positions), *sin = rotary_cache(c, r->sin, r->positions), *whole = op_part(c, x, 3, d->zero, dim);
+  if (!cos || !sin || !whole) return NULL;
+  const Dim *const widths[] = {cos->type.dims[cos->type.rank - 1], sin->type.dims[sin->type.rank - 1]};
+  if (!ir_require_eq(b->ir, dim_mulc(d, widths[0], 2), dim) || !ir_require_eq(b->ir, widths[0], widths[1])) {
+    (void)op_fail(c, DIAG_E0402, "sines and cosines of shapes %s and %s are not half as wide as what they turn", build_shape_text(b, r->cos), build_shape_text(b, r->sin));
+    return NULL;
+  }
+  Value *y = rotate(c, whole, cos, sin, half, r->interleaved);
   if (dim_eq(d, dim, size) == 1) return y;
   Value *const parts[] = {y, build_slice(b, x, 3, dim, dim_sub(d, size, dim), d->one)};
   return build_concat(b, parts, 2, 3);
@@ -171,6 +177,8 @@ bool op_rotary(OpContext *c) {
     heads = all / (2 * half_head);
   if (rank != 4 && (rank != 3 || heads < 1))
     return op_fail(c, DIAG_E0402, "input %s must have rank 4, or rank 3 with attribute 'num_heads'", op_shape(c, 0));
+  const uint32_t tables = op_in(c, 3) ? 2 : 3;
+  if (!op_rank_in(c, 1, tables, tables) || !op_rank_in(c, 2, tables, tables) || (op_in(c, 3) && !op_rank_in(c, 3, 2, 2))) return false;
   Value *x = op_split_heads(c, op_in(c, 0), heads);
   if (!x) return false;
   const int64_t rotated = op_int(c, "rotary_embedding_dim", 0);
