@@ -51,19 +51,13 @@ static bool may_copy(OpContext *c, const Value *x, const Dim *const *want, size_
   return false;
 }
 
-static void note_zero(void *user, const Dim *symbol) {
-  if (symbol->lo <= 0) *(bool *)user = true;
-}
-
-/* A computed size or, where that is 0, the dimension that it copies. Sizes of inputs, which are 1 or more, come to 0 only where a window or a slice leaves
- * nothing: they stay as they are, and such a call is an error, if the dimension is none of 0. */
+/* A size that data decide or, where that is 0, the dimension that it copies. Others come to 0 only where a window or a slice leaves nothing: they stay as they
+ * are, for what is computed from them would outgrow itself, and such a call is an error, if the dimension is none of 0. */
 static bool copy_at_run_time(OpContext *c, const Dim *own, const Dim **size) {
   DimCtx *d = op_dims(c);
   const Dim *far = dim_max(d, *size, dim_sub(d, d->zero, *size));
   const Dim *copied = dim_sub(d, own, dim_mul(d, own, dim_min(d, far, d->one)));
-  bool zero = false;
-  dim_each_symbol(*size, note_zero, &zero);
-  if (!zero) return ir_require_eq(c->b.ir, copied, d->zero);
+  if ((*size)->kind != DIM_SYMBOL || (*size)->lo > 0) return ir_require_eq(c->b.ir, copied, d->zero);
   *size = dim_add(d, *size, copied);
   return true;
 }
