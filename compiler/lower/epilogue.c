@@ -119,6 +119,25 @@ static bool finishes(Lower *l, const Step *s, const Epilogue *e, const Type *t) 
   return finish_match(l->p, e, t->rank, t->dims, step_channel_axis(s, t->rank, t->dims), &f) && f.out == t->dtype;
 }
 
+typedef struct Sizes { const Lower *l; int32_t step; bool known; } Sizes;
+
+static void see_size(void *user, const Dim *symbol) {
+  Sizes *s = user;
+  if (symbol->symbol.origin == DIM_FROM_DATA && s->l->decided[symbol->symbol.index] > s->step) s->known = false;
+}
+
+/* Whether all sizes that e speaks of are decided when step `step` runs. */
+static bool sizes_known(const Lower *l, const Epilogue *e, uint32_t rank, int32_t step) {
+  Sizes s = {l, step, true};
+  for (uint32_t k = 0; k < e->n_loads; k++) {
+    dim_each_symbol(e->loads[k].offset, see_size, &s);
+    for (uint32_t a = 0; a < rank; a++) dim_each_symbol(e->loads[k].stride[a], see_size, &s);
+  }
+  for (uint32_t i = 0; i < e->expr.n; i++)
+    if (e->expr.nodes[i].kind == EXPR_DIM) dim_each_symbol(e->expr.nodes[i].dim, see_size, &s);
+  return s.known;
+}
+
 bool lower_try_epilogue(Lower *l, const Node *n, const Virt *const *operands) {
   uint32_t k = 0;
   while (k < n->n_in && !fusable(l, n, operands, k)) k++;
@@ -127,7 +146,7 @@ bool lower_try_epilogue(Lower *l, const Node *n, const Virt *const *operands) {
   int32_t at = l->step_of.data[stored];
   Step *s = &l->p->main.steps.data[at];
   Epilogue grown, *e = epilogue_of(s);
-  if (!extend(l, n, operands, k, s, &grown)) return false;
+  if (!extend(l, n, operands, k, s, &grown) || !sizes_known(l, &grown, n->out[0]->type.rank, at)) return false;
   if (step_is_integer(s) && !finishes(l, s, &grown, &n->out[0]->type)) return false;
   uint32_t added = grown.n_loads - e->n_loads;
   uint32_t *in = NEW_ARRAY(l->a, uint32_t, s->n_in + added), *out = NEW(l->a, uint32_t);

@@ -110,6 +110,8 @@ void lower_writes(Lower *l, uint32_t tensor, int32_t step) {
   l->written.data[buffer] = step;
 }
 
+void lower_decides(Lower *l, const Dim *symbol) { l->decided[symbol->symbol.index] = (int32_t)l->p->main.steps.n + 1; }
+
 Step *lower_step(Lower *l, StepKind kind, const uint32_t *in, size_t n_in, const uint32_t *out, size_t n_out, const void *attr,
                  const Dim *scratch, DiagPlace src) {
   Step s = {.kind = kind, .n_in = (uint32_t)n_in, .n_out = (uint32_t)n_out, .attr = attr, .src = src, .scratch = NO_TENSOR};
@@ -283,7 +285,7 @@ Program *lower_graph(Arena *a, Ir *ir, const LowerOptions *opt) {
   p->dims = ir->dims;
   Lower l = {.a = a, .ir = ir, .p = p, .opt = opt};
   l.slots = NEW_ARRAY(a, Slot, ir->n_values);
-  l.decided = NEW_ARRAY(a, bool, ir->dims->symbols.n + ir->main->outputs.n); /* outputs may bring a size each */
+  l.decided = NEW_ARRAY(a, int32_t, ir->dims->symbols.n + ir->main->outputs.n); /* outputs may bring a size each */
   for (uint32_t i = 0; i < ir->n_values; i++) l.slots[i].output = -1, l.slots[i].result = NO_TENSOR;
   if (!all_tensors(&l, ir->main)) return NULL;
   count_uses(&l, ir->main);

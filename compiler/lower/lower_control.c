@@ -54,7 +54,7 @@ static void branch(Lower *l, StepKind kind, uint32_t cond, const Graph *g, DiagP
 
 static void assign(Lower *l, AssignStep s, uint32_t in, uint32_t out, DiagPlace src) {
   if (s.n == 0) return;
-  for (size_t k = 0; k < s.n; k++) l->decided[s.symbols[k]->symbol.index] = true;
+  for (size_t k = 0; k < s.n; k++) lower_decides(l, s.symbols[k]);
   (void)lower_step(l, STEP_ASSIGN, &in, in != NO_TENSOR, &out, out != NO_TENSOR, arena_dup(l->a, &s, sizeof s), NULL, src);
 }
 
@@ -319,7 +319,7 @@ bool lower_loop(Lower *l, const Node *n) {
   for (uint32_t k = 0; k < attr->n_stacked; k++) stacked[k] = lower_result(l, n->out[attr->n_states + k]);
   LoopStep *s = NEW(l->a, LoopStep);
   *s = (LoopStep){.graph = attr->body, .iteration = attr->iteration, .trips = attr->trips};
-  l->decided[attr->iteration->symbol.index] = true;
+  lower_decides(l, attr->iteration);
   mark(l, STEP_LOOP, o.cond, stacked, attr->n_stacked, s, n->src);
   enter(l, &kept);
   o.begin = l->barrier;

@@ -303,7 +303,7 @@ static void find_defs(Lower *l, ExternStep *s, const uint32_t *out, size_t n_out
       const Dim *d = t->dims[a];
       if (d->kind != DIM_SYMBOL || d->symbol.origin != DIM_FROM_DATA || l->decided[d->symbol.index]) continue;
       vec_push(l->a, defs, ((SymbolDef){d, k, a}));
-      l->decided[d->symbol.index] = true;
+      lower_decides(l, d);
     }
   }
   s->defs = defs.data;
@@ -341,7 +341,7 @@ bool lower_symbols(Lower *l, const Node *n) {
   *s = (SymbolsStep){((const SymbolsAttr *)n->attr)->symbols, (size_t)count};
   uint32_t *in = NEW_ARRAY(l->a, uint32_t, 1);
   in[0] = lower_dense(l, n->in[0], n->src);
-  for (int64_t k = 0; k < count; k++) l->decided[s->symbols[k]->symbol.index] = true;
+  for (int64_t k = 0; k < count; k++) lower_decides(l, s->symbols[k]);
   (void)lower_step(l, STEP_SYMBOLS, in, 1, NULL, 0, s, NULL, n->src);
   return true;
 }

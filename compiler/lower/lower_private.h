@@ -18,7 +18,7 @@ typedef struct Lower {
   Program *p;
   const LowerOptions *opt;
   Slot *slots;         /* by value id */
-  bool *decided;        /* by symbol: a step makes it */
+  int32_t *decided;     /* by symbol: one more than the last step that makes it, or 0 */
   VEC(Virt *) spare;    /* read for the last time: memory of the next ones */
   VEC(int32_t) step_of; /* by tensor: the step that writes it, or -1 */
   VEC(int32_t) written; /* by buffer: the last step that writes to it, or -1 */
@@ -79,6 +79,7 @@ uint32_t lower_place(Lower *l, DType t, uint32_t rank, const Dim *const *dims, u
 void lower_store(Lower *l, const Virt *v, uint32_t rank, const Dim *const *dims, uint32_t tensor, DiagPlace src);
 void lower_materialise(Lower *l, const Value *v, DiagPlace src);
 /* Adds a step; the operands' order is the family's. scratch in bytes or NULL. */
+void lower_decides(Lower *l, const Dim *symbol); /* by the next step */
 Step *lower_step(Lower *l, StepKind kind, const uint32_t *in, size_t n_in, const uint32_t *out, size_t n_out, const void *attr,
                  const Dim *scratch, DiagPlace src);
 /* A call of a routine, behind one that measures its results where it asks for that. */
