@@ -71,3 +71,22 @@ f (float[5, 0, 3] x) => (float[t, d, n, 4] y, float[d, n, 4] yh, float[t, d, n, 
   l, lh, lc = LSTM <hidden_size = 4> (x, lw, lr)
 }""", {"x": np.zeros((5, 0, 3), np.float32)},
       expect=lambda x: [np.zeros(shape, np.float32) for shape in ((5, 1, 0, 4), (1, 0, 4), (5, 1, 0, 4), (5, 1, 0, 4), (1, 0, 4))])
+
+# ---- what one side crops beyond the input, it takes from the other side's pad ----
+def cropping_pads(x, z, image):
+    def padded(a, *pads):  # by axis: front and end
+        wide = np.pad(a, [(max(lo, 0), max(hi, 0)) for lo, hi in pads], constant_values=7)
+        return wide[tuple(slice(max(-lo, 0), wide.shape[i] - max(-hi, 0)) for i, (lo, hi) in enumerate(pads))]
+    strided = np.pad(image, [(0, 0), (0, 0), (2, 0), (2, 0)])[:, :, ::3, ::3] * 2
+    return [padded(x, (3, -4)), padded(x, (-4, 3)), padded(z, (3, -4), (-5, 7)), strided]
+
+
+graph("pads_that_crop_more_than_there_is", """
+f (float[2] x, float[n, 3] z, double[1, 1, h, w] image) => (float[a] front, float[b] behind, float[c, d] open, double[1, 1, e, g] strided)
+  <float seven = {7.0}, int64[2] p = {3, -4}, int64[2] q = {-4, 3}, int64[4] r = {3, -5, -4, 7}, double[1, 1, 1, 1] k = {2.0}> {
+  front = Pad (x, p, seven)
+  behind = Pad (x, q, seven)
+  open = Pad (z, r, seven)
+  strided = Conv <strides = [3, 3], pads = [2, 2, 0, 0]> (image, k)
+}""", *[{"x": random(1, 2), "z": random(2, n, 3), "image": random(3, 1, 1, n, 2 * n - 1).astype(np.float64)} for n in (2, 1, 6)],
+      expect=cropping_pads)
