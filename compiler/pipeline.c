@@ -84,7 +84,7 @@ static bool level_graphs(const PipelineOptions *opt, Ir *ir, Pipeline *ret) {
 /* The program of a level, planned where more than its steps is asked for. NULL after diagnostics. */
 static Program *lower_level(Arena *a, Diags *d, const PipelineOptions *opt, Ir *ir, const Target *level) {
   Program *p = lower_graph(a, ir, &(LowerOptions){.fuse = opt->optimise, .winograd = !opt->no_winograd, .shared = opt->threads,
-                                                   .fixed_weights = opt->backend.weights != WEIGHTS_BIN, .target = level});
+                                                   .fixed_weights = opt->backend.weights != WEIGHTS_BIN, .flush_subnormals = opt->backend.flush_subnormals, .target = level});
   if (p && opt->threads) program_share(p, level, opt->threads_all);
   if (!p || dumps(opt, "program")) return p;
   return plan_program(p, d, &(PlanOptions){.reuse = !opt->no_reuse, .own_outputs = opt->backend.outputs == OUTPUTS_WORKSPACE}) ? p : NULL;

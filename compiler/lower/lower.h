@@ -10,6 +10,7 @@ typedef struct LowerOptions {
   bool winograd;         /* convolutions may be computed by tiles */
   bool shared;           /* steps will run in shares, where that is worth it */
   bool fixed_weights;    /* nobody replaces constants: they may be relied on */
+  bool flush_subnormals; /* calls take subnormal numbers as zero */
   const Target *target; /* whose kernels' packing and tiles */
 } LowerOptions;
 

@@ -5,6 +5,7 @@
 #include "lower/lower_private.h"
 #include "ops/tree_modes.h"
 
+#include <float.h>
 #include <math.h>
 
 enum { MAX_DEPTH = 64, MOST_LEAVES = 256 /* of a tree on average: beyond, walks are quicker */, ROWS = 2 };
@@ -36,6 +37,7 @@ typedef struct Trees {
   VEC(Part) parts;
   Turn way[MAX_DEPTH];
   bool said[2]; /* some node leads NaN to no, to yes */
+  bool flush;   /* subnormal numbers are zero to the comparisons */
 } Trees;
 
 /* The largest float below x, which is no NaN and not minus infinity. */
@@ -57,8 +59,9 @@ static bool branch_of(const Trees *t, int32_t node, Branch *ret) {
   const bool turned = mode == CN_TREE_GTE || mode == CN_TREE_GT, less = mode == CN_TREE_LT || mode == CN_TREE_GTE, nan = (field(t, node, 3) & 1) != 0;
   const float threshold = (float)tensor_real(t->thresholds, (size_t)node);
   if (mode > CN_TREE_GT || threshold != threshold || (less && threshold == -INFINITY)) return false;
+  const bool is_zero = t->flush && threshold > -FLT_MIN && threshold < FLT_MIN;
   *ret = (Branch){.feature = field(t, node, 0), .yes = field(t, node, turned ? 2 : 1), .no = field(t, node, turned ? 1 : 2),
-                  .threshold = less ? before(threshold) : threshold, .nan = nan != turned};
+                  .threshold = !less ? threshold : is_zero ? -FLT_MIN : before(threshold), .nan = nan != turned};
   return true;
 }
 
@@ -191,7 +194,8 @@ bool lower_try_trees(Lower *l, const Node *n) {
   const ExternAttr *given = n->attr;
   const int64_t lanes = l->opt->target->vector_bits / 32;
   if (!l->opt->fuse || lanes < 8 || !is_ensemble(n)) return false;
-  Trees t = {.a = l->a, .nodes = n->in[1]->data, .thresholds = n->in[2]->data, .roots = n->in[3]->data, .targets = n->in[4]->data, .weights = n->in[5]->data};
+  Trees t = {.a = l->a, .nodes = n->in[1]->data, .thresholds = n->in[2]->data, .roots = n->in[3]->data, .targets = n->in[4]->data, .weights = n->in[5]->data,
+             .flush = l->opt->flush_subnormals};
   t.leaves = NEW_ARRAY(l->a, uint32_t, t.thresholds->n);
   if (!read_trees(&t)) return false;
   const int nan = t.said[0] && t.said[1] ? CN_TREES_NAN_EITHER : t.said[1] ? CN_TREES_NAN_YES : CN_TREES_NAN_NO;

@@ -7,7 +7,6 @@ import argparse
 import json
 import os
 import platform
-import platform
 import shutil
 import signal
 import subprocess
@@ -22,7 +21,7 @@ import harness  # noqa: E402
 
 import numpy as np  # noqa: E402
 from crafted import F32, constant, model, node, to_bytes, value  # noqa: E402
-from onnx import numpy_helper  # noqa: E402
+from onnx import numpy_helper, parser  # noqa: E402
 
 W = np.array([1, 2, 3], dtype=np.float32)
 
@@ -310,6 +309,23 @@ int my_positive(const castnet_tensor *in, size_t n_in, castnet_tensor *out, size
                            ("output_1", numpy_helper.from_array(np.stack([p, p]), "z"))):
             b.write(f"positive_{k}/{name}.pb", data.SerializeToString())
     b.good("check", "p.onnx", "positive_0", "positive_1", "--op", "my::Positive=my_positive", "--source", "positive.c", "--cc", b.cc)
+
+
+def test_flush_subnormals_in_trees(b):
+    # x < 0 by comparisons that take the number before 0 as 0
+    x = np.array([[0], [-0.0], [1e-40], [-1e-40], [-2e-38], [-1], [2e-38], [1]], np.float32)
+    for mode, leaves in (("BRANCH_LT", (1, 2)), ("BRANCH_GTE", (2, 1))):
+        text = f"""<ir_version: 8, opset_import: ["ai.onnx.ml" : 3]> f (float[8, 1] x) => (float[8, 1] y) {{
+          y = ai.onnx.ml.TreeEnsembleRegressor <n_targets: int = 1, nodes_falsenodeids: ints = [2, 0, 0], nodes_featureids: ints = [0, 0, 0],
+            nodes_modes: strings = ["{mode}", "LEAF", "LEAF"], nodes_nodeids: ints = [0, 1, 2], nodes_treeids: ints = [0, 0, 0],
+            nodes_truenodeids: ints = [1, 0, 0], nodes_values: floats = [0.0, 0.0, 0.0], target_ids: ints = [0, 0], target_nodeids: ints = [1, 2],
+            target_treeids: ints = [0, 0], target_weights: floats = [{leaves[0]}.0, {leaves[1]}.0]> (x)
+        }}"""
+        b.write("trees.onnx", parser.parse_model(text).SerializeToString())
+        b.write("less/input_0.pb", numpy_helper.from_array(x, "x").SerializeToString())
+        b.write("less/output_0.pb", numpy_helper.from_array(np.where(x <= -2e-38, 1, 2).astype(np.float32), "y").SerializeToString())
+        for target in ("c99", "x86-64-v3"):
+            b.good("check", "trees.onnx", "less", "--target", target, "--flush-subnormals", "--cc", b.cc)
 
 
 def test_flush_subnormals(b):
