@@ -141,6 +141,15 @@ bool lower_pad(Lower *l, const Node *n) {
 }
 
 /* ---- gather, scatter ------------------------------------------------------------------------------------------------------------ */
+/* Each data axis reads its index operand again: those that are made of several tensors are stored where all of that would be too much to load. */
+static void store_indices(Lower *l, const Node *n, const GatherAxis *axes, uint32_t data_rank) {
+  uint32_t n_loads = 1; /* of what is moved */
+  for (uint32_t a = 0; a < data_rank; a++)
+    if (axes[a].indirect) n_loads += lower_virt(l, n->in[axes[a].operand])->n_loads;
+  for (uint32_t a = 0; a < data_rank; a++)
+    if (axes[a].indirect && n_loads > VIRT_MAX_LOADS) lower_materialise(l, n->in[axes[a].operand], n->src);
+}
+
 /* Appends the index operands' values to v: one s64 node a data axis (or -1). */
 static bool index_nodes(Lower *l, const Node *n, const GatherAxis *axes, uint32_t data_rank, uint32_t rank, Virt *v, int32_t *ret) {
   for (uint32_t a = 0; a < data_rank; a++) {
@@ -161,6 +170,7 @@ bool lower_gather(Lower *l, const Node *n) {
   uint32_t rank = out->type.rank, table;
   for (uint32_t k = 1; k < n->n_in; k++)
     if (virt_cost(lower_virt(l, n->in[k])) > 8) lower_materialise(l, n->in[k], n->src);
+  store_indices(l, n, attr->axes, data->type.rank);
   table = virt_plain_tensor(l->p, lower_virt(l, data), &data->type);
   if (table == NO_TENSOR) table = lower_dense(l, data, n->src);
   Virt v = {.rank = rank};
@@ -184,6 +194,7 @@ bool lower_scatter(Lower *l, const Node *n) {
   Virt base = *lower_virt(l, data);
   uint32_t t = lower_result(l, out);
   lower_store(l, &base, out->type.rank, out->type.dims, t, n->src);
+  store_indices(l, n, attr->axes, data->type.rank);
   Virt v = {.rank = rank};
   int32_t *indirect = NEW_ARRAY(l->a, int32_t, data->type.rank);
   if (!index_nodes(l, n, attr->axes, data->type.rank, rank, &v, indirect)) return false;

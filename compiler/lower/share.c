@@ -23,12 +23,15 @@ static int64_t known(const Dim *d) {
   return n > INT64_C(1) << 40 ? INT64_C(1) << 40 : n;
 }
 
+/* The product of numbers that are not negative, or 2^40 where it is more. */
+static int64_t times(int64_t a, int64_t b) {
+  const int64_t most = INT64_C(1) << 40;
+  return b && a > most / b ? most : a * b;
+}
+
 static int64_t known_product(const Dim *const *d, uint32_t n) {
   int64_t r = 1;
-  for (uint32_t i = 0; i < n; i++) {
-    const int64_t x = known(d[i]);
-    r = x && r > (INT64_C(1) << 40) / x ? INT64_C(1) << 40 : r * x;
-  }
+  for (uint32_t i = 0; i < n; i++) r = times(r, known(d[i]));
   return r;
 }
 
@@ -48,12 +51,12 @@ static int64_t element_time(const Program *p, const Target *t, const Step *s) {
   if (s->kind == STEP_ATTENTION) n = 2 * known(((const AttentionStep *)s->attr)->scores.n);
   if (s->kind == STEP_CONV) {
     const ConvStep *v = s->attr;
-    n = known(v->channels) * known_product(v->kernel, v->attr.n_spatial);
+    n = times(known(v->channels), known_product(v->kernel, v->attr.n_spatial));
   }
   if (s->kind == STEP_POOL) {
     const PoolAttr *a = &((const PoolStep *)s->attr)->attr;
     n = 1;
-    for (uint32_t i = 0; i < a->n_spatial; i++) n *= a->kernel[i];
+    for (uint32_t i = 0; i < a->n_spatial; i++) n = times(n, a->kernel[i]);
     each = PS_OPERATION;
   }
   if (s->kind == STEP_LRN) n = 1, each = PS_NORM;

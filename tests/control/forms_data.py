@@ -143,3 +143,17 @@ f (float[frames, 4] x, int64[b] lengths) => (float[b, 4] y) {
     e = ReduceMean <axes = [0], keepdims = 0> (part)
   }>
 }""", *[{"x": random(7, sum(n), 4), "lengths": s64(n)} for n in ([3, 2, 1], [6], [1, 1])])
+
+# each column of the indices reads their sum again
+graph("indices_that_are_sums_of_many", """
+f (float[2, 3, 2, 3] x, int64[4, 4] a, int64[4, 4] b, int64[4, 4] c, int64[4, 4] d, float[4] updates) => (float[4] y, float[2, 3, 2, 3] z) {
+  ab = Add (a, b)
+  abc = Add (ab, c)
+  places = Add (abc, d)
+  y = GatherND (x, places)
+  dc = Add (d, c)
+  ba = Add (b, a)
+  others = Add (dc, ba)
+  z = ScatterND <reduction = "add"> (x, others, updates)
+}""", *[{"x": random(k, 2, 3, 2, 3), "updates": random(k + 1, 4), **{n: np.random.default_rng(k + i).integers(0, 2, (4, 4)) * (i == (0, 1, 3, 2)[k]) for i, n in enumerate("abcd")}}
+        for k in (0, 1)], opset=18)
