@@ -20,7 +20,12 @@ static const char *const keywords[] = {
     /* macros of compilers in their default mode, and of the standard headers */
     "linux", "unix", "i386", "arm", "sparc", "mips", "sun", "vax", "NULL", "offsetof", "errno", "assert", "stdin", "stdout",
     "stderr", "SIZE_MAX", "PTRDIFF_MAX", "PTRDIFF_MIN", "WCHAR_MAX", "WCHAR_MIN", "WINT_MAX", "WINT_MIN",
-    "SIG_ATOMIC_MAX", "SIG_ATOMIC_MIN", "EOF", "NAN", "INFINITY", "_WIN32", "_WIN64", "_LP64", "_ILP32",
+    "SIG_ATOMIC_MAX", "SIG_ATOMIC_MIN", "EOF", "NAN", "INFINITY", "_WIN32", "_WIN64", "_LP64", "_ILP32", "BUFSIZ", "CHAR_BIT",
+    "CHAR_MAX", "CHAR_MIN", "CLOCKS_PER_SEC", "DECIMAL_DIG", "EDOM", "EILSEQ", "ERANGE", "EXIT_FAILURE", "EXIT_SUCCESS", "FILENAME_MAX",
+    "FOPEN_MAX", "HUGE_VAL", "HUGE_VALF", "HUGE_VALL", "LLONG_MAX", "LLONG_MIN", "LONG_MAX", "LONG_MIN", "L_tmpnam", "MATH_ERREXCEPT",
+    "MATH_ERRNO", "MB_CUR_MAX", "MB_LEN_MAX", "M_1_PI", "M_2_PI", "M_2_SQRTPI", "M_E", "M_LN10", "M_LN2", "M_LOG10E", "M_LOG2E", "M_PI",
+    "M_PI_2", "M_PI_4", "M_SQRT1_2", "M_SQRT2", "RAND_MAX", "SCHAR_MAX", "SCHAR_MIN", "SEEK_CUR", "SEEK_END", "SEEK_SET", "SHRT_MAX",
+    "SHRT_MIN", "TIME_UTC", "TMP_MAX", "UCHAR_MAX", "ULLONG_MAX", "ULONG_MAX", "USHRT_MAX", "math_errhandling",
     /* types of the standard headers */
     "size_t", "ptrdiff_t", "max_align_t", "uintptr_t", "intptr_t", "int8_t", "int16_t", "int32_t", "int64_t", "uint8_t",
     "uint16_t", "uint32_t", "uint64_t", "main"};
@@ -29,11 +34,14 @@ static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 static bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
 static bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 
-/* The C standard's headers, and those of a C library that they include by a plain name: N.h would hide them behind -I. */
+/* The C standard's headers, those of a C library that they include by a plain name, and what else generated code or the bundled runtime includes:
+ * N.h would hide them behind -I. Headers of intrinsics include each other; all their names end alike. */
 static const char *const headers[] = {
     "assert", "complex", "ctype", "errno", "fenv", "float", "inttypes", "iso646", "limits", "locale", "math", "setjmp", "signal",
     "stdalign", "stdarg", "stdatomic", "stdbit", "stdbool", "stdckdint", "stddef", "stdint", "stdio", "stdlib", "stdnoreturn", "string",
-    "tgmath", "threads", "time", "uchar", "wchar", "wctype", "features", "strings", "alloca"};
+    "tgmath", "threads", "time", "uchar", "wchar", "wctype", "features", "strings", "alloca", "pthread", "sched", "unistd", "cpuid", "mm_malloc",
+    "arm_acle", "arm_bf16", "arm_fp16", "arm_mve", "arm_neon", "arm_sve", "arm_vector_types", "cuda", "cuda_bf16", "cuda_fp16", "cuda_runtime",
+    "cuda_runtime_api", "driver_types", "host_defines", "vector_types"};
 
 static bool is_one_of(Str s, const char *const *words, size_t n) {
   for (size_t i = 0; i < n; i++)
@@ -46,9 +54,10 @@ static bool has_reserved_prefix(Str s) {
   return str_starts(s, "__") || str_starts(s, "cn_") || str_starts(s, "CN_") || str_starts(s, "castnet_") || str_starts(s, "CASTNET_");
 }
 
-/* The limits of stdint.h, macros of compilers (_MM_HINT_T0). */
+/* The limits of stdint.h and float.h, macros of compilers (_MM_HINT_T0). */
 static bool in_reserved_family(Str s) {
   if (str_starts(s, "INT_") || str_starts(s, "UINT_") || str_starts(s, "INTPTR_") || str_starts(s, "UINTPTR_")) return true;
+  if (str_starts(s, "FLT_") || str_starts(s, "DBL_") || str_starts(s, "LDBL_")) return true;
   size_t at = str_starts(s, "UINT") ? 4 : str_starts(s, "INT") ? 3 : 0;
   if (at && s.len > at && (is_digit(s.ptr[at]) || s.ptr[at] == 'M')) return true;
   if (s.len < 2 || s.ptr[0] != '_' || !is_upper(s.ptr[1])) return false;
@@ -98,7 +107,8 @@ Str names_identifier(Arena *a, Str onnx_name, const char *fallback) {
 Str names_model(Arena *a, Str onnx_name) {
   const Str n = names_identifier(a, onnx_name, "model");
   if (has_reserved_prefix(arena_printf(a, "%.*s_", STR_WHOLE(n)))) return arena_printf(a, "x_%.*s", STR_WHOLE(n));
-  return is_one_of(n, headers, sizeof headers / sizeof *headers) ? arena_printf(a, "%.*s_", STR_WHOLE(n)) : n;
+  const bool intrinsics = n.len >= strlen("intrin") && memcmp(n.ptr + n.len - strlen("intrin"), "intrin", strlen("intrin")) == 0;
+  return intrinsics || is_one_of(n, headers, sizeof headers / sizeof *headers) ? arena_printf(a, "%.*s_", STR_WHOLE(n)) : n;
 }
 
 void names_comment(StrBuf *b, Str s, size_t max) {

@@ -24,6 +24,8 @@ static void identifiers(void **state) {
       {"__LINE_", "x___LINE_"},
       {"INT64_MAX", "INT64_MAX_"},
       {"_MM_HINT_T0", "_MM_HINT_T0_"},
+      {"FLT_MAX", "FLT_MAX_"},
+      {"BUFSIZ", "BUFSIZ_"},
       {"_Conv_output_0", "_Conv_output_0"},
       {"cn_min", "x_cn_min"},
       {"cn-min", "x_cn_min"},
@@ -45,7 +47,8 @@ static void identifiers(void **state) {
 static void names_of_models(void **state) {
   (void)state;
   static const char *const cases[][2] = {{"resnet-50", "resnet_50"}, {"", "model"}, {"cn", "x_cn"}, {"CN", "x_CN"}, {"_", "x__"}, {"cn_x", "x_cn_x"},
-                                         {"castnet", "x_castnet"}, {"stdint", "stdint_"}, {"string", "string_"}, {"float", "float_"}, {"strings_of", "strings_of"}};
+                                         {"castnet", "x_castnet"}, {"stdint", "stdint_"}, {"string", "string_"}, {"float", "float_"}, {"avx2intrin", "avx2intrin_"}, {"cpuid", "cpuid_"},
+                                         {"arm_neon", "arm_neon_"}, {"arm_pose", "arm_pose"}, {"strings_of", "strings_of"}};
   Arena *a = arena_new(NULL, 0);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) assert_string_equal(names_model(a, str_c(cases[i][0])).ptr, cases[i][1]);
   arena_free(a);
