@@ -3,6 +3,9 @@
 #include "ir/quant.h"
 #include "passes/passes.h"
 
+#include <float.h>
+#include <math.h>
+
 /* Sums of that many products of 8-bit values with their zero points taken off cannot leave s32. */
 enum { MAX_DEPTH = 32768 };
 
@@ -113,6 +116,31 @@ static Value *raised(Builder *b, Value *v, uint32_t behind) {
   return v->type.rank == 1 && behind ? build_unsqueeze(b, v, ((1u << behind) - 1) << 1) : v;
 }
 
+/* Magnitudes of a constant's elements but zeros; of none: least is above most. */
+typedef struct Magnitudes { double least, most; } Magnitudes;
+
+static bool magnitudes_of(Builder *b, Value *v, Magnitudes *ret) {
+  const double *x;
+  size_t n;
+  *ret = (Magnitudes){INFINITY, 0};
+  v = root_of(v);
+  if (!v->data || !build_const_floats(b, v, &x, &n)) return false;
+  for (size_t i = 0; i < n; i++) {
+    const double m = fabs(x[i]);
+    if (m < ret->least && m != 0) ret->least = m;
+    if (!(m <= ret->most)) ret->most = m;
+  }
+  return true;
+}
+
+static bool are_normal(double least, double most) { return least > most || (least >= FLT_MIN && most <= FLT_MAX); }
+
+/* False where the product of two scales leaves f32's normal numbers, which theirs with the levels one after the other need not. */
+static bool scales_multiply(Builder *b, Value *x_scale, Value *w_scale) {
+  Magnitudes x, w;
+  return !magnitudes_of(b, x_scale, &x) || !magnitudes_of(b, w_scale, &w) || are_normal(x.least * w.least, x.most * w.most);
+}
+
 /* The sums as numbers. */
 static Value *scaled(Builder *b, Value *sums, Value *x_scale, Value *w_scale, uint32_t behind) {
   Value *factor = build_fn2(b, SC_mul, x_scale, raised(b, w_scale, behind));
@@ -140,15 +168,13 @@ static bool units_of(Builder *b, const Levels *x, const Levels *w, int64_t depth
 
 static double unit(const Units *u, size_t i) { return u->x[0] * u->w[u->n == 1 ? 0 : i]; }
 
-static double magnitude(double x) { return x < 0 ? -x : x; }
-
 static bool has_room(Builder *b, Value *levels, const Units *u) {
   const double *x;
   size_t n;
   Value *root = same_elements(levels);
   if (!root->data || !build_const_floats(b, root, &x, &n)) return false;
   for (size_t i = 0; i < n; i++)
-    if (magnitude(x[i]) > u->room) return false;
+    if (fabs(x[i]) > u->room) return false;
   return true;
 }
 
@@ -161,7 +187,7 @@ static Value *bias_levels(Builder *b, Value *bias, const Units *u) {
   Value *root = same_elements(q.scale);
   if (!root->data || !build_const_floats(b, root, &scale, &n) || (n != 1 && u->n != 1 && n != u->n)) return NULL;
   for (size_t i = 0; i < (n > u->n ? n : u->n); i++) {
-    const double want = unit(u, i), off = magnitude(scale[n == 1 ? 0 : i] - want);
+    const double want = unit(u, i), off = fabs(scale[n == 1 ? 0 : i] - want);
     if (!(off <= want * 1e-6)) return NULL; /* a few units in the last place of f32 */
   }
   return has_room(b, q.x, u) ? q.x : NULL;
@@ -176,9 +202,9 @@ static Value *bias_whole(Builder *b, Value *bias, const Units *u) {
   int32_t *levels = NEW_ARRAY(b->ir->arena, int32_t, n);
   for (size_t i = 0; i < n; i++) {
     const double q = x[i] / unit(u, i);
-    if (!(magnitude(q) <= u->room)) return NULL;
+    if (!(fabs(q) <= u->room)) return NULL;
     levels[i] = (int32_t)(q < 0 ? q - 0.5 : q + 0.5);
-    if (magnitude(q - levels[i]) > 1e-3 + magnitude(q) * 0x1p-22) return NULL;
+    if (fabs(q - levels[i]) > 1e-3 + fabs(q) * 0x1p-22) return NULL;
   }
   const int64_t dims = (int64_t)n;
   return build_tensor(b, DT_s32, 1, &dims, levels);
@@ -208,6 +234,7 @@ static bool quantised_conv(Builder *b, const Node *n, Value **ret) {
   Levels x, w;
   if (n->n_in > 3 || n->out[0]->type.dtype != DT_f32 || attr.n_spatial < 1 || attr.n_spatial > 3 || depth < 0) return false;
   if (!find_levels(b, n->in[0], 0, &x) || x.axis >= 0 || !find_levels(b, n->in[1], 0, &w) || w.axis > 0) return false;
+  if (!scales_multiply(b, x.scale, w.scale)) return false;
   Value *whole = bias ? integer_bias(b, bias, &x, &w, depth) : NULL;
   attr.acc = DT_s32;
   Value *sums = build_conv(b, x.x, w.x, whole, nonzero(b, x.zero), nonzero(b, w.zero), attr);
@@ -248,6 +275,7 @@ static bool quantised_contract(Builder *b, const Node *n, Value **ret) {
   uint32_t behind;
   if (n->n_in > 2 || out->dtype != DT_f32 || !contract_shallow(attr, n->in[0], out->rank)) return false;
   if (!find_levels(b, n->in[0], 0, &x) || x.axis >= 0 || !find_levels(b, n->in[1], 0, &w) || !scale_place(attr, out, &w, &behind)) return false;
+  if (!scales_multiply(b, x.scale, w.scale)) return false;
   Value *zero_w = nonzero(b, w.zero);
   if (zero_w && zero_w->type.rank && w.axis != (int)w.x->type.rank - 1) return false;
   Value *sums = build_contract(b, x.x, attr->a, w.x, attr->b, attr->out, out->rank, DT_s32, nonzero(b, x.zero), zero_w);
@@ -318,13 +346,25 @@ static bool is_positive(Builder *b, Value *v) {
   return x[0] > 0 && x[0] - x[0] == 0;
 }
 
+/* False where factor / scale leaves f32's normal numbers. The factor is a constant or the product of two. */
+static bool scale_divides(Builder *b, Value *factor, Value *scale) {
+  Magnitudes f, x = {1, 1}, s;
+  ScalarFn fn;
+  factor = root_of(factor);
+  if (is_binary(factor, &fn) && fn == SC_mul) {
+    if (!magnitudes_of(b, factor->def->in[0], &x)) return true;
+    factor = factor->def->in[1];
+  }
+  return !magnitudes_of(b, factor, &f) || !magnitudes_of(b, scale, &s) || are_normal(x.least * f.least / s.most, x.most * f.most / s.least);
+}
+
 /* quantise(chain, scale) with the scale taken into the factor and the constants behind it. */
 static bool join_scales(Builder *b, const Node *n, Value **ret, void *user) {
   Quant q;
   ScaledChain chain;
   if (n->op != OP_POINTWISE || !quant_is_quantise(n->out[0], &q) || !q.scale) return false;
   Value *scale = q.scale->type.rank ? NULL : q.scale;
-  if (!scale || !is_positive(b, scale) || !find_chain(user, q.x, &chain)) return false;
+  if (!scale || !is_positive(b, scale) || !find_chain(user, q.x, &chain) || !scale_divides(b, chain.factor, scale)) return false;
   Value *y = build_fn2(b, SC_mul, chain.sums, build_fn2(b, SC_div, chain.factor, scale));
   for (uint32_t i = chain.n; y && i-- > 0;) y = build_fn2(b, chain.op[i].fn, y, build_fn2(b, SC_div, chain.op[i].k, scale));
   ret[0] = build_quantise(b, y, NULL, q.zero, q.to);

@@ -1,0 +1,1 @@
+Bv11Jnnnkywzy
