@@ -61,18 +61,37 @@ bool content_wrap(DType t, int64_t v, int64_t *ret) {
   return true;
 }
 
-/* By its range or, as s32, f32 and f64, by being what a size may be: a product of symbols may be the size of a tensor, which has 32 bits by definition, mostly
- * less than f32's 24, and is checked where it is used as one. With a factor beyond what t holds it is none. */
+static int64_t odd_part(int64_t v) {
+  while (v && v % 2 == 0) v /= 2;
+  return v < 0 ? -v : v;
+}
+
+/* Whether a float of `bits` digits is d exactly, for sizes below 2^19 as f32 and 2^25 as f64: few digits beside powers of two, and no product of sizes as
+ * f32. */
+static bool float_holds(unsigned bits, const Dim *d) {
+  const bool single = bits == 24;
+  for (uint32_t i = 0; d->kind == DIM_POLY && i < d->poly.n_terms; i++) {
+    const DimTerm *t = &d->poly.terms[i];
+    const int64_t most = single ? 1 << 5 : t->n_factors == 1 ? 1 << 21 : 1 << 3, apart = INT64_C(1) << (bits - 2);
+    if (t->n_factors > (single ? 1u : 2u)) return false;
+    if (t->n_factors ? odd_part(t->coef) > most : t->coef > apart || t->coef < -apart) return false;
+  }
+  return true;
+}
+
+/* By its range or by being what a size may be: as s32, a product of symbols may be the size of a tensor, which has 32 bits by definition and is checked
+ * where it is used as one. With a factor beyond what t holds it is none. */
 bool content_holds(DType t, const Dim *d) {
   const DTypeRow *r = &dtype_rows[t];
   if (r->bits >= 64 && r->kind != KIND_F) return r->kind == KIND_S || d->lo >= 0;
   const unsigned bits = r->kind == KIND_B ? 1 : t == DT_f64 ? 53 : t == DT_f32 ? 24 : r->kind == KIND_F ? 0 : r->bits - (r->kind == KIND_S);
   const int64_t hi = ((int64_t)1 << bits) - 1, lo = r->kind == KIND_S || r->kind == KIND_F ? -hi - 1 : 0;
   if (d->lo >= lo && d->hi <= hi) return true;
-  if ((t != DT_s32 && t != DT_f32 && t != DT_f64) || d->kind == DIM_CONST) return false;
+  if (d->kind == DIM_CONST) return false;
+  if (t == DT_f32 || t == DT_f64) return float_holds(bits, d);
   for (uint32_t i = 0; d->kind == DIM_POLY && i < d->poly.n_terms; i++)
     if (d->poly.terms[i].coef < lo || d->poly.terms[i].coef > hi) return false;
-  return true;
+  return t == DT_s32;
 }
 
 /* ---- what is known of a value ---- */
