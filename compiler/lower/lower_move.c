@@ -54,10 +54,11 @@ static const Dim *pad_count(DimCtx *c, const Dim *pad, const Dim *other, const D
   return other->lo < 0 ? dim_min(c, count, result) : count;
 }
 
-static void slab_interior(Lower *l, Slab *s, uint32_t rank, uint32_t a, const PadAttr *attr, const Dim *result) {
+static void slab_interior(Lower *l, Slab *s, uint32_t rank, uint32_t a, const PadAttr *attr, const Dim *size, const Dim *result) {
   DimCtx *c = l->p->dims;
   const Dim *lo = pad_count(c, attr->lo[a], attr->hi[a], result), *hi = pad_count(c, attr->hi[a], attr->lo[a], result);
-  slab_axis(l, s, rank, a, lo, dim_sub(c, dim_sub(c, result, lo), hi), not_negative(c, dim_sub(c, c->zero, attr->lo[a])), 1);
+  const bool grows = attr->lo[a]->lo >= 0 && attr->hi[a]->lo >= 0;
+  slab_axis(l, s, rank, a, lo, grows ? size : dim_sub(c, dim_sub(c, result, lo), hi), not_negative(c, dim_sub(c, c->zero, attr->lo[a])), 1);
 }
 
 static void slab_whole(Lower *l, Slab *s, uint32_t rank, uint32_t a, const Dim *size) { /* constant slabs: all of the axis */
@@ -105,13 +106,13 @@ static void pad_axis_by_reading(Lower *l, const Node *n, uint32_t a, uint32_t ou
 static void pad_axis_constant(Lower *l, const Node *n, uint32_t a, uint32_t out, const Virt *value) {
   const PadAttr *attr = n->attr;
   DimCtx *c = l->p->dims;
-  const Type *y = &n->out[0]->type;
+  const Type *x = &n->in[0]->type, *y = &n->out[0]->type;
   for (int side = 0; side < 2; side++) {
     const Dim *count = side ? pad_count(c, attr->hi[a], attr->lo[a], y->dims[a]) : pad_count(c, attr->lo[a], attr->hi[a], y->dims[a]);
     Slab s = slab_new(l, y->rank, true);
     for (uint32_t j = 0; j < y->rank; j++) {
       if (j == a) slab_axis(l, &s, y->rank, j, side ? dim_sub(c, y->dims[a], count) : c->zero, count, c->zero, 1);
-      else if (j < a) slab_interior(l, &s, y->rank, j, attr, y->dims[j]);
+      else if (j < a) slab_interior(l, &s, y->rank, j, attr, x->dims[j], y->dims[j]);
       else slab_whole(l, &s, y->rank, j, y->dims[j]);
     }
     slab_store(l, n, &s, out, NULL, value);
@@ -131,7 +132,7 @@ bool lower_pad(Lower *l, const Node *n) {
   const Virt source = *lower_virt(l, x);
   t = lower_result(l, y);
   Slab s = slab_new(l, rank, false);
-  for (uint32_t a = 0; a < rank; a++) slab_interior(l, &s, rank, a, attr, y->type.dims[a]);
+  for (uint32_t a = 0; a < rank; a++) slab_interior(l, &s, rank, a, attr, x->type.dims[a], y->type.dims[a]);
   slab_store(l, n, &s, t, &source, NULL);
   for (uint32_t a = 0; a < rank; a++) {
     if (attr->mode == PAD_CONSTANT) pad_axis_constant(l, n, a, t, &value);
