@@ -101,7 +101,7 @@ static bool extend(Lower *l, const Node *n, const Virt *const *operands, uint32_
   for (uint32_t i = 0; i < n->n_in; i++) {
     if (i == k) continue;
     uint32_t place[VIRT_MAX_LOADS];
-    if (n_loads + operands[i]->n_loads > VIRT_MAX_LOADS) return false;
+    if (n_loads + operands[i]->n_loads > VIRT_FUSED_LOADS) return false;
     for (uint32_t j = 0; j < operands[i]->n_loads; j++) {
       place[j] = loads_self(l, operands[i], j, s->out[0]) ? 0 : 1 + n_loads;
       if (place[j]) loads[n_loads++] = virt_access(l->p, &operands[i]->loads[j], rank);

@@ -142,27 +142,29 @@ bool lower_pad(Lower *l, const Node *n) {
 }
 
 /* ---- gather, scatter ------------------------------------------------------------------------------------------------------------ */
-/* Each data axis reads its index operand again: those that are made of several tensors are stored where all of that would be too much to load. */
-static void store_indices(Lower *l, const Node *n, const GatherAxis *axes, uint32_t data_rank) {
-  uint32_t n_loads = 1; /* of what is moved */
-  for (uint32_t a = 0; a < data_rank; a++)
-    if (axes[a].indirect) n_loads += lower_virt(l, n->in[axes[a].operand])->n_loads;
-  for (uint32_t a = 0; a < data_rank; a++)
-    if (axes[a].indirect && n_loads > VIRT_MAX_LOADS) lower_materialise(l, n->in[axes[a].operand], n->src);
-}
-
-/* Appends the index operands' values to v: one s64 node a data axis (or -1). */
-static bool index_nodes(Lower *l, const Node *n, const GatherAxis *axes, uint32_t data_rank, uint32_t rank, Virt *v, int32_t *ret) {
+/* Appends the index operands' values to v: one s64 node a data axis (or -1). False where they are `most` loads or more. */
+static bool append_index(Lower *l, const Node *n, const GatherAxis *axes, uint32_t data_rank, uint32_t rank, uint32_t most, Virt *v, int32_t *ret) {
   for (uint32_t a = 0; a < data_rank; a++) {
     ret[a] = -1;
     if (!axes[a].indirect) continue;
     const Value *index = n->in[axes[a].operand];
     Virt seen = virt_view(l->p, lower_virt(l, index), index->type.rank, axes[a].place, rank);
     uint32_t node = virt_append(l->p, v, &seen);
-    if (node == UINT32_MAX || v->n_loads == VIRT_MAX_LOADS) return lower_unsupported(l, n, "an index expression of too many operands");
+    if (node == UINT32_MAX || v->n_loads >= most) return false;
     ret[a] = (int32_t)expr_cast(l->a, &v->expr, DT_s64, true, node);
   }
   return true;
+}
+
+/* The value of `rank` axes that has the indices' nodes: operands that each axis would load again and again are stored before. */
+static Virt index_nodes(Lower *l, const Node *n, const GatherAxis *axes, uint32_t data_rank, uint32_t rank, int32_t *ret) {
+  Virt v = {.rank = rank};
+  if (append_index(l, n, axes, data_rank, rank, VIRT_FUSED_LOADS, &v, ret)) return v;
+  for (uint32_t a = 0; a < data_rank; a++)
+    if (axes[a].indirect) lower_materialise(l, n->in[axes[a].operand], n->src);
+  v = (Virt){.rank = rank};
+  (void)append_index(l, n, axes, data_rank, rank, VIRT_MAX_LOADS, &v, ret); /* a load for each axis now */
+  return v;
 }
 
 bool lower_gather(Lower *l, const Node *n) {
@@ -171,12 +173,10 @@ bool lower_gather(Lower *l, const Node *n) {
   uint32_t rank = out->type.rank, table;
   for (uint32_t k = 1; k < n->n_in; k++)
     if (virt_cost(lower_virt(l, n->in[k])) > 8) lower_materialise(l, n->in[k], n->src);
-  store_indices(l, n, attr->axes, data->type.rank);
   table = virt_plain_tensor(l->p, lower_virt(l, data), &data->type);
   if (table == NO_TENSOR) table = lower_dense(l, data, n->src);
-  Virt v = {.rank = rank};
   int32_t *indirect = NEW_ARRAY(l->a, int32_t, data->type.rank);
-  if (!index_nodes(l, n, attr->axes, data->type.rank, rank, &v, indirect)) return false;
+  Virt v = index_nodes(l, n, attr->axes, data->type.rank, rank, indirect);
   Affine *index = NEW_ARRAY(l->a, Affine, data->type.rank);
   for (uint32_t a = 0; a < data->type.rank; a++)
     index[a] = attr->axes[a].indirect ? (Affine){l->p->dims->zero, NULL} : attr->axes[a].affine;
@@ -195,11 +195,9 @@ bool lower_scatter(Lower *l, const Node *n) {
   Virt base = *lower_virt(l, data);
   uint32_t t = lower_result(l, out);
   lower_store(l, &base, out->type.rank, out->type.dims, t, n->src);
-  store_indices(l, n, attr->axes, data->type.rank);
-  Virt v = {.rank = rank};
   int32_t *indirect = NEW_ARRAY(l->a, int32_t, data->type.rank);
-  if (!index_nodes(l, n, attr->axes, data->type.rank, rank, &v, indirect)) return false;
-  if (lower_virt(l, updates)->n_loads + v.n_loads > VIRT_MAX_LOADS) lower_materialise(l, updates, n->src);
+  Virt v = index_nodes(l, n, attr->axes, data->type.rank, rank, indirect);
+  if (lower_virt(l, updates)->n_loads + v.n_loads > VIRT_FUSED_LOADS) lower_materialise(l, updates, n->src);
   expr_set_result(l->a, &v.expr, virt_append(l->p, &v, lower_virt(l, updates)));
   Affine *index = NEW_ARRAY(l->a, Affine, data->type.rank);
   for (uint32_t a = 0; a < data->type.rank; a++)

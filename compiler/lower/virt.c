@@ -145,7 +145,7 @@ bool virt_combine(Program *p, const Expr *expr, const Virt *const *operands, uin
   }
   for (uint32_t k = 1; k < n; k++) {
     roots[k] = virt_append(p, &r, operands[k]);
-    if (roots[k] == UINT32_MAX || r.expr.n > MAX_EXPR_NODES) return false;
+    if (roots[k] == UINT32_MAX || r.n_loads > VIRT_FUSED_LOADS || r.expr.n > MAX_EXPR_NODES) return false;
   }
   expr_set_result(p->arena, &r.expr, expr_inline(p->arena, &r.expr, expr, roots));
   if (n > 1 && r.expr.n > MAX_EXPR_NODES) return false;

@@ -12,7 +12,8 @@ typedef struct VLoad {
   const int32_t *indirect; /* [tensor rank]: node of the expression, or -1; NULL: none */
 } VLoad;
 
-enum { VIRT_MAX_LOADS = 12 };
+/* What is composed holds at most FUSED loads; an element at a computed place, one for each of its axes besides its own. */
+enum { VIRT_FUSED_LOADS = 12, VIRT_MAX_LOADS = MAX_RANK + 1 };
 
 typedef struct Virt {
   Expr expr;
