@@ -66,6 +66,7 @@ static bool slice_at_run_time(OpContext *c, const SliceArgs *a) {
   Value *stride = build_fn1(b, SC_abs, step);
   Value *count = build_fn2(b, SC_div, build_fn2(b, SC_sub, build_fn2(b, SC_add, span, stride), one), stride);
   count = build_fn2(b, SC_max, count, zero);
+  if (a->steps && !a->steps->data) count = build_fn3(b, SC_select, build_fn2(b, SC_eq, step, zero), build_scalar_i(b, DT_s64, -1), count); /* no size: an error of the call */
   size_t n;
   const Dim *const *s = build_read(b, bound[0], (ReadDims){.what = "start", .lo = -1, .hi = INT32_MAX}, &n);
   const Dim *const *k = build_read(

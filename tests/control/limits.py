@@ -60,9 +60,21 @@ int main(int argc, char **argv) {
 """
 OK, TRIP = 0, 8
 PATTERNS = ("(a*)*b", "(a|a)*b", "(a+)+b", "(a|aa)+b", "(.*a){20}b", "(a?){30}a{30}", "((a*)*)*b")
-PLACES = {  # constant indices into an axis: the least size that has them
+PLACES = {  # constant indices into an axis, and steps along it: the least size that has them
     "gather": ("f (float[n, 2] x) => (float[2] y) { i = Constant <value = int64 {5}> () y = Gather (x, i) }", 6),
     "gather_from_the_end": ("f (float[n, 2] x) => (float[2] y) { i = Constant <value = int64 {-5}> () y = Gather (x, i) }", 5),
+    "slice_by_a_step_of_0": ("""f (float[n, 2] x) => (float[k, 2] y) {
+  most = Constant <value = float {5.0}> ()
+  one = Constant <value = float {1.0}> ()
+  zero = Constant <value = int64[1] {0}> ()
+  end = Constant <value = int64[1] {1}> ()
+  ones = Add (x, one)
+  n = ReduceMean <axes = [1], keepdims = 0> (ones)
+  rows = ReduceSum <keepdims = 1> (n)
+  more = Sub (rows, most)
+  step = Cast <to = 7> (more)
+  y = Slice (x, zero, end, zero, step)
+}""", 6),
     "gather_several": ("f (float[n, 2] x) => (float[2, 2] y) { i = Constant <value = int64[2] {3, 0}> () y = Gather (x, i) }", 4),
 }
 LENGTH, SECONDS = 100000, 20  # a search that goes back would need more than the age of the world
@@ -117,7 +129,7 @@ def pattern_faults(options, pattern):
 def place_faults(options, name, text, least):
     """An axis of the least size that has the place, and one that is shorter by 1."""
     model, faults = parser.parse_model(HEAD + text), []
-    shape = [d.dim_value for d in model.graph.output[0].type.tensor_type.shape.dim]
+    shape = [d.dim_value or 1 for d in model.graph.output[0].type.tensor_type.shape.dim]
     for size in (least, least - 1):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "model.onnx"
