@@ -103,10 +103,12 @@ static unsigned wait_for_round(castnet_pool *p, unsigned seen) {
     pause_thread();
   }
   (void)pthread_mutex_lock(&p->mutex);
-  const unsigned told = p->told;
-  (void)atomic_fetch_add(&p->asleep, 1);
-  while ((now = atomic_load(&p->round)) == seen) (void)pthread_cond_wait(&p->begun, &p->mutex);
-  if (p->told == told) (void)atomic_fetch_sub(&p->asleep, 1);
+  while (now == seen) { /* who is told counts again, if there is nothing new: it slept after the round that it was told of */
+    const unsigned told = p->told;
+    (void)atomic_fetch_add(&p->asleep, 1);
+    while ((now = atomic_load(&p->round)) == seen && p->told == told) (void)pthread_cond_wait(&p->begun, &p->mutex);
+    if (p->told == told) (void)atomic_fetch_sub(&p->asleep, 1);
+  }
   (void)pthread_mutex_unlock(&p->mutex);
   return now;
 }

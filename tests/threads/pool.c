@@ -3,6 +3,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "pool/castnet_pool.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -80,11 +81,50 @@ static void check_pinned(void) {
   castnet_pool_free(pool);
 }
 
+static void nothing(void *arg, size_t i) { (void)arg, (void)i; }
+
+#ifdef LATE_LOCK /* what the pool calls instead of pthread_mutex_lock */
+#undef pthread_mutex_lock
+int pthread_mutex_lock(pthread_mutex_t *mutex);
+enum { LATE = 1 };
+static pthread_t caller; /* set before any pool is made */
+
+/* The caller comes late to the lock behind which threads that sleep are told, so that others fall asleep between. */
+int LATE_LOCK(pthread_mutex_t *mutex) {
+  const struct timespec nap = {0, 1000000};
+  if (pthread_equal(pthread_self(), caller)) (void)nanosleep(&nap, NULL);
+  return pthread_mutex_lock(mutex);
+}
+
+static void come_late(void) { caller = pthread_self(); }
+#else
+enum { LATE = 0 };
+static void come_late(void) {}
+#endif
+
+/* Runs at all distances from the threads' falling asleep; an end that not all threads hear of is waited for without end. */
+static void check_ends(void) {
+  unsigned random = 1;
+  for (int k = 0; k < 200; k++) {
+    castnet_pool *pool = castnet_pool_new(4);
+    EXPECT(pool != NULL);
+    if (!pool) break;
+    for (int run = 0; run < 3; run++) {
+      random = random * 1103515245u + 12345u;
+      for (volatile unsigned wait = (random >> 16) * 4; wait; wait--) {}
+      EXPECT(castnet_pool_run(pool, 16, nothing, NULL) == 0);
+    }
+    castnet_pool_free(pool);
+  }
+}
+
 int main(void) {
-  for (size_t threads = 0; threads <= 8; threads++) check_threads(threads);
+  come_late();
+  for (size_t threads = 0; !LATE && threads <= 8; threads++) check_threads(threads);
   castnet_pool_free(NULL);
   for (int i = 0; i < 20; i++) castnet_pool_free(castnet_pool_new(4)); /* threads that never had work */
-  check_pinned();
+  if (!LATE) check_pinned();
+  check_ends();
   (void)printf("%s\n", failures ? "failed" : "the pool does what it says");
   return failures != 0;
 }
