@@ -27,8 +27,12 @@ bool build_small_count(uint32_t rank, const Dim *const *dims, size_t max, size_t
 Value *build_known(Builder *b, Type t, const Dim *const *content, size_t n);
 /* v as dtype t computes it: the low bits kept. False if that is not an int64. */
 bool content_wrap(DType t, int64_t v, int64_t *ret);
-/* Whether an element of type t holds d exactly, which else would wrap or be rounded. */
-bool content_holds(DType t, const Dim *d);
+/* Floats computed from sizes are believed to be exact where they are for all open sizes, those without a declared maximum, up to this one; others are
+ * computed when they are known. */
+enum { OPEN_SIZE = 1 << 19 };
+/* Whether an element of type t holds d exactly, which else would wrap or be rounded. A float may be d / den, den > 0: exactly if den is a power of two,
+ * else such that its floor and ceiling are those of the quotient. */
+bool content_holds(DType t, const Dim *d, int64_t den);
 
 /* Output element k of a data movement is element `element` of input `operand`. */
 typedef struct MoveSource {

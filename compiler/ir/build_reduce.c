@@ -27,7 +27,7 @@ static Value *reduce_known(Builder *b, ReduceKind kind, Value *x, uint32_t mask,
     for (uint32_t i = 0; i < t.rank; i++) to[i] = (mask >> i & 1) ? 0 : at[i];
     if (!coord_flat(t.rank, t.dims, to, &flat)) return NULL;
     out[flat] = out[flat] ? reduce_pair(b->ir->dims, kind, out[flat], in[k]) : in[k];
-    if (dim_is_bad(out[flat]) || !content_holds(t.dtype, out[flat])) return NULL;
+    if (dim_is_bad(out[flat]) || !content_holds(t.dtype, out[flat], 1)) return NULL;
     (void)coord_next(x->type.rank, x->type.dims, at);
   }
   return build_known(b, t, out, m);

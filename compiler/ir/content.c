@@ -61,37 +61,82 @@ bool content_wrap(DType t, int64_t v, int64_t *ret) {
   return true;
 }
 
-static int64_t odd_part(int64_t v) {
-  while (v && v % 2 == 0) v /= 2;
-  return v < 0 ? -v : v;
-}
+/* ---- what a type holds ---- */
+static int64_t absolute(int64_t v) { return v < 0 ? (v == INT64_MIN ? INT64_MAX : -v) : v; }
 
-/* Whether a float of `bits` digits is d exactly, for sizes below 2^19 as f32 and 2^25 as f64: few digits beside powers of two, and no product of sizes as
- * f32. */
-static bool float_holds(unsigned bits, const Dim *d) {
-  const bool single = bits == 24;
-  for (uint32_t i = 0; d->kind == DIM_POLY && i < d->poly.n_terms; i++) {
+static int64_t larger(int64_t x, int64_t y) { return x > y ? x : y; }
+
+static int64_t magnitude(const Dim *d);
+
+static int64_t poly_magnitude(const Dim *d) {
+  int64_t sum = 0;
+  for (uint32_t i = 0; i < d->poly.n_terms; i++) {
     const DimTerm *t = &d->poly.terms[i];
-    const int64_t most = single ? 1 << 5 : t->n_factors == 1 ? 1 << 21 : 1 << 3, apart = INT64_C(1) << (bits - 2);
-    if (t->n_factors > (single ? 1u : 2u)) return false;
-    if (t->n_factors ? odd_part(t->coef) > most : t->coef > apart || t->coef < -apart) return false;
+    int64_t product = absolute(t->coef);
+    for (uint32_t k = 0; k < t->n_factors; k++)
+      if (!i64_mul(product, magnitude(t->factors[k]), &product)) return INT64_MAX;
+    if (!i64_add(sum, product, &sum)) return INT64_MAX;
   }
-  return true;
+  return sum;
 }
 
-/* By its range or by being what a size may be: as s32, a product of symbols may be the size of a tensor, which has 32 bits by definition and is checked
- * where it is used as one. With a factor beyond what t holds it is none. */
-bool content_holds(DType t, const Dim *d) {
+/* The most that |d| can be where no size is above OPEN_SIZE but those declared so; INT64_MAX: unknown. */
+static int64_t magnitude(const Dim *d) {
+  const int64_t range = larger(absolute(d->lo), absolute(d->hi));
+  int64_t v = INT64_MAX, by;
+  switch (d->kind) {
+    case DIM_SYMBOL: v = d->lo >= 0 && d->lo <= OPEN_SIZE && d->hi == INT32_MAX ? OPEN_SIZE : range; break;
+    case DIM_POLY: v = poly_magnitude(d); break;
+    case DIM_FLOORDIV: /* rounding down takes what is negative one further */
+      v = magnitude(d->pair.a);
+      if (v < INT64_MAX && dim_is_const(d->pair.b, &by) && by > 0) v = v / by + (v % by != 0);
+      break;
+    case DIM_MOD: v = magnitude(d->pair.b); break;
+    case DIM_MIN:
+    case DIM_MAX: v = larger(magnitude(d->pair.a), magnitude(d->pair.b)); break;
+    case DIM_SUM:
+      if (!i64_add(magnitude(d->pair.a), magnitude(d->pair.b), &v)) v = INT64_MAX;
+      break;
+    case DIM_CONST:
+    case DIM_BAD: break;
+  }
+  return v < range ? v : range;
+}
+
+/* How often 2 certainly divides d. */
+static unsigned twos(const Dim *d) {
+  int64_t any = 0;
+  unsigned n = 0;
+  if (d->kind == DIM_CONST) any = d->value;
+  else if (d->kind != DIM_POLY) return 0;
+  else
+    for (uint32_t i = 0; i < d->poly.n_terms; i++) any |= d->poly.terms[i].coef;
+  while (any != 0 && !(any >> n & 1)) n++;
+  return n;
+}
+
+/* Where den is a power of two, d / den has to be a float itself. Else it is rounded and only its floor and ceiling are believed: a quotient q that is not
+ * whole is 1 / den or more away from the next whole number k, half a unit in the last place between them is at most |k| * 2^-bits, and |k| * den is
+ * below |d| + den. */
+static bool float_holds(DType t, const Dim *d, int64_t den) {
+  const int64_t most = magnitude(d), limit = (int64_t)1 << (t == DT_f64 ? 53 : 24);
+  if (most == INT64_MAX || (t != DT_f32 && t != DT_f64)) return false;
+  return (den & (den - 1)) ? most <= limit - den : most >> twos(d) <= limit;
+}
+
+/* By its range or, as s32, by being what a size may be: a product of symbols may be the size of a tensor, which has 32 bits by definition and is checked
+ * where it is used as one. With a factor beyond what s32 holds it is none. */
+bool content_holds(DType t, const Dim *d, int64_t den) {
   const DTypeRow *r = &dtype_rows[t];
-  if (r->bits >= 64 && r->kind != KIND_F) return r->kind == KIND_S || d->lo >= 0;
-  const unsigned bits = r->kind == KIND_B ? 1 : t == DT_f64 ? 53 : t == DT_f32 ? 24 : r->kind == KIND_F ? 0 : r->bits - (r->kind == KIND_S);
-  const int64_t hi = ((int64_t)1 << bits) - 1, lo = r->kind == KIND_S || r->kind == KIND_F ? -hi - 1 : 0;
+  if (r->kind == KIND_F) return float_holds(t, d, den);
+  if (r->bits >= 64) return r->kind == KIND_S || d->lo >= 0;
+  const unsigned bits = r->kind == KIND_B ? 1 : r->bits - (r->kind == KIND_S);
+  const int64_t hi = ((int64_t)1 << bits) - 1, lo = r->kind == KIND_S ? -hi - 1 : 0;
   if (d->lo >= lo && d->hi <= hi) return true;
-  if (d->kind == DIM_CONST) return false;
-  if (t == DT_f32 || t == DT_f64) return float_holds(bits, d);
+  if (t != DT_s32 || d->kind == DIM_CONST) return false;
   for (uint32_t i = 0; d->kind == DIM_POLY && i < d->poly.n_terms; i++)
     if (d->poly.terms[i].coef < lo || d->poly.terms[i].coef > hi) return false;
-  return t == DT_s32;
+  return true;
 }
 
 /* ---- what is known of a value ---- */

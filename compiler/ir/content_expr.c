@@ -3,8 +3,8 @@
 #include "ir/build_priv.h"
 
 /* One scalar: d / den for integers, bools (den is 1) and floats that sizes went into, as exporters compute floor(n *
- * 0.5); else the bits of a float constant in its compute type. Sizes below 2^24 pass through f32 exactly; larger ones
- * do not come. A quotient by another number than a power of two is rounded: its floor and ceiling are exact, no more. */
+ * 0.5); else the bits of a float constant in its compute type. Floats are such that content_holds: exact, but for
+ * quotients by another number than a power of two, which are rounded: their floor and ceiling are exact, no more. */
 typedef struct Known {
   bool known;
   const Dim *d;
@@ -137,7 +137,7 @@ static Known truth(Builder *b, int three_valued) {
   return three_valued < 0 ? (Known){0} : known_dim(bd_const(b, three_valued));
 }
 
-static Known held_by(DType t, Known k) { return k.known && k.d && !content_holds(t, k.d) ? (Known){0} : k; }
+static Known held_by(DType t, Known k) { return k.known && k.d && !content_holds(t, k.d, k.den) ? (Known){0} : k; }
 
 static Known fn_symbolic(Builder *b, ScalarFn fn, const Known *arg) {
   DimCtx *c = b->ir->dims;

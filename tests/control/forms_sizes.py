@@ -144,6 +144,53 @@ f (float[n] x) => (float[a] y, int64[1] b, int64[1] c, int64[1] d, int64[1] e, i
 }""", *[{"x": random(n, n)} for n in (1, 3, 41, 49)])
 
 
+graph("sizes_in_float_beyond_its_digits", """
+f (float[n] x, float[a, b, 0] none, float[p, q, 0] wide) => (int64 c, int64 d, int64[1] e, int64[1] g, int64 h, int64[1] k) {
+  zero = Constant <value = int64 {0}> ()
+  one = Constant <value = int64 {1}> ()
+  two = Constant <value = int64 {2}> ()
+  sizes = Shape (none)
+  a = Gather (sizes, zero)
+  b = Gather (sizes, one)
+  area = Mul (a, b)
+  half = Div (area, two)
+  half32 = Cast <to = 1> (half)
+  c = Cast <to = 7> (half32)
+  most = Max (area, two)
+  most32 = Cast <to = 1> (most)
+  d = Cast <to = 7> (most32)
+  shape = Shape (x)
+  n = Cast <to = 1> (shape)
+  steps = Constant <value = float[1] {65536.0}> ()
+  three = Constant <value = float[1] {3.0}> ()
+  many = Mul (n, steps)
+  third = Div (many, three)
+  floor = Floor (third)
+  e = Cast <to = 7> (floor)
+  odd = Constant <value = float[1] {4095.0}> ()
+  far = Constant <value = float[1] {4194303.0}> ()
+  more = Mul (n, odd)
+  sum = Add (more, far)
+  back = Sub (sum, far)
+  next = Mul (back, odd)
+  g = Cast <to = 7> (next)
+  others = Shape (wide)
+  p = Gather (others, zero)
+  q = Gather (others, one)
+  square = Mul (p, p)
+  cube = Mul (square, q)
+  cube64 = Cast <to = 11> (cube)
+  seven = Constant <value = double {7.0}> ()
+  part = Div (cube64, seven)
+  h = Cast <to = 7> (part)
+  ten = Constant <value = float[1] {10.0}> ()
+  tenths = Div (n, ten)
+  up = Ceil (tenths)
+  k = Cast <to = 7> (up)
+}""", *[{"x": random(n, n), "none": np.zeros((a, b, 0), np.float32), "wide": np.zeros((p, q, 0), np.float32)}
+       for n, a, b, p, q in ((1000, 8195, 4099, 300001, 300011), (4097, 4097, 4097, 2, 5), (10, 2, 3, 1, 1))])
+
+
 def name_nearly_alike(model):
     model.graph.input[1].type.tensor_type.shape.dim[0].dim_param = "n.1"
 
