@@ -346,16 +346,20 @@ static bool is_positive(Builder *b, Value *v) {
   return x[0] > 0 && x[0] - x[0] == 0;
 }
 
-/* False where factor / scale leaves f32's normal numbers. The factor is a constant or the product of two. */
-static bool scale_divides(Builder *b, Value *factor, Value *scale) {
-  Magnitudes f, x = {1, 1}, s;
+/* False where factor / scale leaves f32's normal numbers, or what is added overflows: bounds that do are none for levels either. The factor is a constant
+ * or the product of two. */
+static bool scale_divides(Builder *b, const ScaledChain *chain, Value *scale) {
+  Magnitudes f, x = {1, 1}, s, k;
   ScalarFn fn;
-  factor = root_of(factor);
+  Value *factor = root_of(chain->factor);
+  if (!magnitudes_of(b, scale, &s)) return true;
+  for (uint32_t i = 0; i < chain->n; i++)
+    if (chain->op[i].fn == SC_add && magnitudes_of(b, chain->op[i].k, &k) && !(k.most / s.least <= FLT_MAX)) return false;
   if (is_binary(factor, &fn) && fn == SC_mul) {
     if (!magnitudes_of(b, factor->def->in[0], &x)) return true;
     factor = factor->def->in[1];
   }
-  return !magnitudes_of(b, factor, &f) || !magnitudes_of(b, scale, &s) || are_normal(x.least * f.least / s.most, x.most * f.most / s.least);
+  return !magnitudes_of(b, factor, &f) || are_normal(x.least * f.least / s.most, x.most * f.most / s.least);
 }
 
 /* quantise(chain, scale) with the scale taken into the factor and the constants behind it. */
@@ -364,7 +368,7 @@ static bool join_scales(Builder *b, const Node *n, Value **ret, void *user) {
   ScaledChain chain;
   if (n->op != OP_POINTWISE || !quant_is_quantise(n->out[0], &q) || !q.scale) return false;
   Value *scale = q.scale->type.rank ? NULL : q.scale;
-  if (!scale || !is_positive(b, scale) || !find_chain(user, q.x, &chain) || !scale_divides(b, chain.factor, scale)) return false;
+  if (!scale || !is_positive(b, scale) || !find_chain(user, q.x, &chain) || !scale_divides(b, &chain, scale)) return false;
   Value *y = build_fn2(b, SC_mul, chain.sums, build_fn2(b, SC_div, chain.factor, scale));
   for (uint32_t i = chain.n; y && i-- > 0;) y = build_fn2(b, chain.op[i].fn, y, build_fn2(b, SC_div, chain.op[i].k, scale));
   ret[0] = build_quantise(b, y, NULL, q.zero, q.to);
