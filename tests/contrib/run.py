@@ -53,6 +53,11 @@ def bytes_of(*shape, seed=1, dtype=np.uint8):
     return rng(seed).integers(low, high + 1, shape).astype(dtype)
 
 
+def weights_of(*shape, seed=1, dtype=np.uint8):
+    """Signed ones of 7 bits: without dot-product instructions ONNX Runtime adds pairs of products in 16 bits, which more would saturate."""
+    return bytes_of(*shape, seed=seed, dtype=dtype) // (2 if dtype is np.int8 else 1)
+
+
 # ---- MatMulNBits: weights, scales, zero points by block ----
 def nbits(name, bits, block, k, n, zeros=None, bias=False, constant=True, g_idx=False):
     count = -(-k // block)
@@ -83,10 +88,10 @@ for kind in (np.uint8, np.int8):
     word = np.dtype(kind).name
     scales = [("as", np.float32(0.05)), ("bs", floats(5, seed=3) ** 2 + np.float32(0.01))]
     case(f"to_float_{word}", "MatMulIntegerToFloat",
-         [("a", bytes_of(3, 4, dtype=np.uint8)), ("wb", bytes_of(4, 5, seed=2, dtype=kind)), *scales, ("az", np.uint8(100)),
+         [("a", bytes_of(3, 4, dtype=np.uint8)), ("wb", weights_of(4, 5, seed=2, dtype=kind)), *scales, ("az", np.uint8(100)),
           ("wz", bytes_of(5, seed=4, dtype=kind)), ("c", floats(5, seed=5))], {})
     case(f"dynamic_matmul_{word}", "DynamicQuantizeMatMul",
-         [("a", floats(3, 4)), ("wb", bytes_of(4, 5, seed=2, dtype=kind)), ("ws", np.float32(0.02)), ("wz", np.asarray(3, kind)), ("c", floats(5, seed=5))], {})
+         [("a", floats(3, 4)), ("wb", weights_of(4, 5, seed=2, dtype=kind)), ("ws", np.float32(0.02)), ("wz", np.asarray(3, kind)), ("c", floats(5, seed=5))], {})
 qgemm = [("a", bytes_of(3, 4)), ("as", np.float32(0.05)), ("az", np.uint8(120)), ("wb", bytes_of(5, 4, seed=2)), ("ws", np.float32(0.02)), ("wz", np.uint8(130)),
          ("wc", rng(6).integers(-500, 500, 5).astype(np.int32))]
 case("qgemm_float", "QGemm", qgemm, {"transB": 1})
@@ -94,7 +99,7 @@ case("qgemm", "QGemm", [*qgemm, ("ys", np.float32(0.3)), ("yz", np.uint8(110))],
 for act in ("Relu", "LeakyRelu", "Sigmoid", "Tanh"):
     case(f"fused_gemm_{act.lower()}", "FusedGemm", [("a", floats(3, 4)), ("b", floats(4, 5, seed=2)), ("c", floats(5, seed=3))],
          {"activation": act, "alpha": 0.5, "beta": 2.0, **({"activation_alpha": 0.2} if act == "LeakyRelu" else {})})
-lstm_w, lstm_r = bytes_of(1, 3, 16, seed=2, dtype=np.int8), bytes_of(1, 4, 16, seed=3, dtype=np.int8)
+lstm_w, lstm_r = weights_of(1, 3, 16, seed=2, dtype=np.int8), weights_of(1, 4, 16, seed=3, dtype=np.int8)
 case("dynamic_lstm", "DynamicQuantizeLSTM",
      [("x", floats(5, 2, 3)), ("ww", lstm_w), ("wr", lstm_r), ("wb", floats(1, 32, seed=4)), None, None, None, None,
       ("ws", np.full(1, 0.004, np.float32)), ("wz", np.zeros(1, np.int8)), ("rs", np.full(1, 0.004, np.float32)), ("rz", np.zeros(1, np.int8))],
@@ -242,7 +247,7 @@ for bits, block, zeros in ((4, 16, True), (4, 32, False), (8, 16, True), (8, 16,
 # ---- 8-bit attention, tables, small ones ----
 for kind in (np.uint8, np.int8):
     word = np.dtype(kind).name
-    packed = [("x", bytes_of(2, 3, 8)), ("ww", bytes_of(8, 24, seed=2, dtype=kind)), ("wb", floats(24, seed=3)), ("xs", np.float32(0.02)), ("ws", np.float32(0.01))]
+    packed = [("x", bytes_of(2, 3, 8)), ("ww", weights_of(8, 24, seed=2, dtype=kind)), ("wb", floats(24, seed=3)), ("xs", np.float32(0.02)), ("ws", np.float32(0.01))]
     zeros = [("xz", np.uint8(120)), ("wz", np.asarray(5, kind))]
     case(f"qattention_{word}", "QAttention", [*packed, None, *zeros], {"num_heads": 2})
     case(f"qattention_mask_{word}", "QAttention", [*packed, ("m", np.array([2, 3], np.int32)), *zeros], {"num_heads": 2, "unidirectional": 1})
