@@ -121,8 +121,8 @@ CN_KERNEL cn_vf32 cn_blocked_channel_f32(const float *p, size_t c, size_t width,
   return spread ? cn_vf32_load_spread(p, width, c) : cn_vf32_set1(p[c]);
 }
 
-/* sums[np][nb] += the products of `run` channels of np pixels at x and of weights [run][nb]; each channel asks for `step` floats ahead, a line of 16,
- * or, if twice, one or two (without a branch). twice, spread, nb and np are literals. */
+/* sums[np][nb] += the products of `run` channels of np pixels at x and of weights [run][nb]; each channel asks for `step` floats ahead, at most a
+ * line of 16, or, if twice, two (without a branch). twice, spread, nb and np are literals. */
 CN_KERNEL void cn_blocked_products_f32(const float *const *x, const float *weights, const float *ahead, size_t step, int twice, size_t run, int spread,
                                        size_t nb, size_t np, cn_vf32 *sums) {
   for (size_t c = 0; c < run; c++, weights += nb * CN_VF32_LANES) {
@@ -140,12 +140,14 @@ CN_KERNEL void cn_blocked_products_f32(const float *const *x, const float *weigh
   }
 }
 
-/* Input blocks i0 .. i1 of all taps, for the np pixels from p on; dense: they lie side by side; else places: theirs. */
+/* Input blocks i0 .. i1 of all taps, for the np pixels from p on; dense: they lie side by side; else places: theirs. Many blocks of a pixel are far apart,
+ * which no processor foresees: where each is read once, it asks for the one to come, behind the last for the first of the pixels after these. */
 CN_KERNEL void cn_blocked_depth_f32(const cn_blocked_job *j, size_t i0, size_t i1, size_t p, const int32_t *places, const float *weights,
-                                    const float *ahead, int dense, int spread, size_t nb, size_t np, cn_vf32 *sums) {
+                                    const float *ahead, size_t step, int dense, int spread, size_t nb, size_t np, cn_vf32 *sums) {
   const cn_blocked_walk *k = j->walk;
-  for (size_t i = i0; i < i1; i++) {
-    const float *in = j->in + i * j->area;
+  const int far = (dense || k->taps == 1) && k->blocks >= 16;
+  const float *in = j->in + i0 * j->area, *const start = in + p * CN_VF32_LANES;
+  for (size_t i = i0; i < i1; i++, in += j->area) {
     const size_t run = i + 1 == k->blocks ? k->last : k->run;
     const int32_t *at = places;
     for (size_t t = 0; t < (dense ? 1 : k->taps); t++, at += CN_BLOCKED_PLACES) {
@@ -156,9 +158,18 @@ CN_KERNEL void cn_blocked_depth_f32(const cn_blocked_job *j, size_t i0, size_t i
         x[l] = dense ? in + (p + l) * CN_VF32_LANES : at[l] < 0 ? j->zeros : in + at[l];
         any &= dense ? 0 : at[l];
       }
+      if (far && dense) {
+        const float *const later = i + 1 < i1 ? x[0] + j->area : start + np * CN_VF32_LANES;
+        CN_UNROLL(12)
+        for (size_t l = 0; l < np * CN_VF32_LANES; l += 16) CN_PREFETCH(later + l);
+      } else if (far) {
+        const size_t next = i + 1 < i1 ? j->area : 0;
+        CN_UNROLL(12)
+        for (size_t l = 0; l < np; l++) CN_PREFETCH(x[l] + next);
+      }
       if (any >= 0) {
-        cn_blocked_products_f32(x, weights, ahead, 16, 0, run, spread, nb, np, sums);
-        ahead += run * 16;
+        cn_blocked_products_f32(x, weights, ahead, step, 0, run, spread, nb, np, sums);
+        ahead += run * step;
       }
       weights += run * nb * CN_VF32_LANES;
     }
@@ -167,7 +178,8 @@ CN_KERNEL void cn_blocked_depth_f32(const cn_blocked_job *j, size_t i0, size_t i
 
 /* The tile of np pixels from p on, n of them inside, and nb output blocks from block `first`: from the input blocks i0 .. i1. */
 CN_KERNEL void cn_blocked_tile_f32(const cn_blocked_job *j, size_t first, size_t i0, size_t i1, size_t p, size_t n,
-                                   const int32_t *places, const float *weights, const float *ahead, int dense, int spread, size_t nb, size_t np) {
+                                   const int32_t *places, const float *weights, const float *ahead, size_t step, int dense, int spread, size_t nb,
+                                   size_t np) {
   const cn_epilogue_f32 *ep = &j->args->ep;
   const size_t lanes = CN_VF32_LANES, row = j->pixels * lanes, at = first * row + p * lanes;
   float *out = j->args->out + at;
@@ -184,7 +196,7 @@ CN_KERNEL void cn_blocked_tile_f32(const cn_blocked_job *j, size_t first, size_t
     for (size_t i = 0; i < nb * np; i++)
       if (i / nb < n) sums[i] = cn_vf32_add(sums[i], cn_vf32_load(ep->residual + at + i % nb * row + i / nb * lanes));
   }
-  cn_blocked_depth_f32(j, i0, i1, p, places, weights, ahead, dense, spread, nb, np, sums);
+  cn_blocked_depth_f32(j, i0, i1, p, places, weights, ahead, step, dense, spread, nb, np, sums);
   if (i0 != 0) { /* sums of parts, added: a fraction of the rounding that one long sum has */
     CN_UNROLL(24)
     for (size_t i = 0; i < nb * np; i++)
@@ -200,20 +212,21 @@ CN_KERNEL void cn_blocked_tile_f32(const cn_blocked_job *j, size_t first, size_t
     if (i / nb < n) cn_vf32_store(out + i % nb * row + i / nb * lanes, sums[i]);
 }
 
-/* All pixels of a job for nb output blocks: a part of the depth at a time whose weights stay in the first cache, with those of the part behind it, for
- * which tiles ask. */
+/* All pixels of a job for nb output blocks: a part of the depth at a time whose weights stay in the first cache. The tiles ask for those of the part
+ * behind it, each for its share, so that they neither come all at once nor drive out the ones in use. */
 CN_KERNEL void cn_blocked_group_f32(const cn_blocked_job *j, size_t first, const float *weights, const float *end, int spread, size_t nb, size_t np) {
   const cn_blocked_walk *k = j->walk;
   const size_t one = k->taps * k->run * nb * CN_VF32_LANES, each = cn_max(1, 4096 / one), together = CN_BLOCKED_PLACES / np * np;
+  const size_t tiles = cn_ceil_div(j->p1 - j->p0, np), step = cn_min(16, cn_ceil_div(nb * CN_VF32_LANES, tiles));
   for (size_t i0 = 0; i0 < k->blocks; i0 += each) {
-    const size_t i1 = cn_min(k->blocks, i0 + each);
+    const size_t i1 = cn_min(k->blocks, i0 + each), share = (i1 - i0) * k->taps * k->run * step;
     const float *w = weights + i0 * one, *ahead = w + (i1 - i0) * one;
     size_t looked = j->p0, until = j->p0; /* pixels whose places are there */
     for (size_t p = j->p0; p < j->p1; p += np) {
-      const size_t n = cn_min(np, j->p1 - p), share = (p - j->p0) / np * (i1 - i0) * k->taps * k->run * 16;
-      const float *next = ahead < end && share < (size_t)(end - ahead) ? ahead + share : w;
+      const size_t n = cn_min(np, j->p1 - p), asked = (p - j->p0) / np * share;
+      const float *next = ahead < end && asked < (size_t)(end - ahead) ? ahead + asked : w;
       if (k->dense && n == np) {
-        cn_blocked_tile_f32(j, first, i0, i1, p, np, j->places, w, next, 1, spread, nb, np);
+        cn_blocked_tile_f32(j, first, i0, i1, p, np, j->places, w, next, step, 1, spread, nb, np);
         continue;
       }
       if (p >= until) {
@@ -221,7 +234,7 @@ CN_KERNEL void cn_blocked_group_f32(const cn_blocked_job *j, size_t first, const
         until = p + cn_min(together, cn_round_up(j->p1 - p, np));
         cn_blocked_places(j, p, until - p);
       }
-      cn_blocked_tile_f32(j, first, i0, i1, p, n, j->places + (p - looked), w, next, 0, spread, nb, np);
+      cn_blocked_tile_f32(j, first, i0, i1, p, n, j->places + (p - looked), w, next, step, 0, spread, nb, np);
     }
   }
 }

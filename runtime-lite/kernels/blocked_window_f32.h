@@ -29,18 +29,13 @@ typedef struct cn_blocked_band {
   size_t image, block, y0, y1;
 } cn_blocked_band;
 
-/* Rows that tasks do not part, since a depthwise convolution goes through an image by as many side by side. */
-#define CN_BLOCKED_BAND_ROWS 2
-
 /* Bands of an image: of some 256 places, at most 8, so that setting out on one costs little. By sizes alone. */
 CN_INLINE size_t cn_blocked_bands(const cn_window *w) {
-  return cn_max(cn_min(cn_min(cn_volume(w->out) / 256, cn_ceil_div(w->out[1], CN_BLOCKED_BAND_ROWS)), 8), 1);
+  return cn_max(cn_min(cn_min(cn_volume(w->out) / 256, w->out[1]), 8), 1);
 }
 
 /* Where an image's band begins. */
-CN_INLINE size_t cn_blocked_band_row(const cn_window *w, size_t bands, size_t band) {
-  return cn_min(w->out[1], cn_ceil_div(w->out[1], CN_BLOCKED_BAND_ROWS) * band / bands * CN_BLOCKED_BAND_ROWS);
-}
+CN_INLINE size_t cn_blocked_band_row(const cn_window *w, size_t bands, size_t band) { return w->out[1] * band / bands; }
 
 CN_INLINE size_t cn_blocked_window_tasks(const cn_window *w) { return w->images * w->groups * cn_blocked_bands(w); }
 
@@ -119,56 +114,75 @@ typedef struct cn_blocked_depthwise_row {
   cn_vf32 bias;
 } cn_blocked_depthwise_row;
 
-/* Adds the column at q, the j-th of those that an output is the first to see, to all outputs that see it: sums[a][rows], a places before that
- * output. The window's rows lo .. hi, pitch apart; taps: of a window of three; k, stride, rows, j: literals. */
-CN_KERNEL void cn_blocked_depthwise_column_f32(const float *q, const float *weights, const cn_vf32 *taps, size_t pitch, cn_blocked_taps y, size_t k,
-                                               size_t stride, size_t rows, size_t j, cn_vf32 *sums) {
+/* n outputs side by side of a row, the first at `at`: what is loaded serves all of them that see it, and a row's weights stay in registers. row: the
+ * window's row y.lo; column: its first, where what is not inside is skipped: of a window of three only at the ends. inside, k, stride, n: literals. */
+CN_KERNEL void cn_blocked_depthwise_tile_f32(const cn_blocked_depthwise_row *r, const float *row, cn_blocked_taps y, ptrdiff_t column, size_t at, int inside,
+                                             size_t k, size_t stride, size_t n) {
+  const cn_epilogue_f32 *ep = &r->args->ep;
+  const size_t lanes = CN_VF32_LANES, width = r->args->window.in[2], end = (n - 1) * stride + k;
+  const float *p = row + column * (ptrdiff_t)lanes, *weights = r->weights + y.lo * k * lanes;
+  cn_vf32 sums[8];
   CN_UNROLL(8)
-  for (size_t i = 0; i < (rows - 1) * stride + k; i++) {
-    if (i < y.lo || i >= y.hi) continue;
-    const cn_vf32 v = cn_vf32_load(q + i * pitch);
-    CN_UNROLL(14)
-    for (size_t s = 0; s < (k + stride - 1) / stride * rows; s++) {
-      const size_t top = s % rows * stride, kx = s / rows * stride + j, tap = (i - top) * k + kx;
-      if (kx < k && i >= top && i - top < k) sums[s] = cn_vf32_fma(k == 3 ? taps[tap] : cn_vf32_load(weights + tap * CN_VF32_LANES), v, sums[s]);
+  for (size_t i = 0; i < n; i++) sums[i] = r->bias;
+  for (size_t ky = y.lo; ky < y.hi; ky++, p += width * lanes, weights += k * lanes) {
+    cn_vf32 w[7];
+    CN_UNROLL(7)
+    for (size_t t = 0; t < k; t++) w[t] = cn_vf32_load(weights + t * lanes);
+    CN_UNROLL(21)
+    for (size_t j = 0; j < end; j++) {
+      if (!inside && (k > 3 || j == 0 || j + 1 == end) && (size_t)(column + (ptrdiff_t)j) >= width) continue;
+      const cn_vf32 v = cn_vf32_load(p + j * lanes);
+      CN_UNROLL(7)
+      for (size_t t = 0; t < k; t++)
+        if (j >= t && (j - t) % stride == 0 && (j - t) / stride < n) sums[(j - t) / stride] = cn_vf32_fma(w[t], v, sums[(j - t) / stride]);
     }
   }
-}
-
-/* Output rows from y on, the first result at `at`: what is loaded serves all outputs that see it. k, stride, rows: literals. */
-CN_KERNEL void cn_blocked_depthwise_rows_f32(const cn_blocked_depthwise_row *r, size_t y, size_t at, size_t k, size_t stride, size_t rows) {
-  const cn_window *w = &r->args->window;
-  const size_t lanes = CN_VF32_LANES, pitch = w->in[2] * lanes, flight = (k + stride - 1) / stride, width = w->out[2];
-  const ptrdiff_t row = (ptrdiff_t)(y * stride) - w->pad[1], end = (ptrdiff_t)w->in[1] - row, column = -w->pad[2];
-  const cn_blocked_taps ty = {row < 0 ? (size_t)-row : 0, cn_min((rows - 1) * stride + k, end < 0 ? 0 : (size_t)end)};
-  const float *first = r->in + (row * (ptrdiff_t)w->in[2] + column) * (ptrdiff_t)lanes;
-  cn_vf32 taps[9], sums[14];
-  CN_UNROLL(9)
-  for (size_t i = 0; i < 9; i++) taps[i] = cn_vf32_load(r->weights + i * lanes);
-  CN_UNROLL(14)
-  for (size_t i = 0; i < flight * rows; i++) sums[i] = r->bias;
-  for (size_t x = 0; x < width + flight - 1; x++) {
-    CN_UNROLL(2)
-    for (size_t j = 0; j < stride; j++) {
-      const ptrdiff_t c = column + (ptrdiff_t)(x * stride + j);
-      if (c >= 0 && (size_t)c < w->in[2])
-        cn_blocked_depthwise_column_f32(first + (x * stride + j) * lanes, r->weights, taps, pitch, ty, k, stride, rows, j, sums);
-    }
-    CN_UNROLL(2)
-    for (size_t i = 0; i < rows; i++)
-      if (x + 1 >= flight)
-        cn_blocked_depthwise_store_f32(&r->args->ep, sums[(flight - 1) * rows + i], r->args->out, at + (i * width + x + 1 - flight) * lanes);
-    CN_UNROLL(14)
-    for (size_t i = flight * rows; i-- > 0;) sums[i] = i < rows ? r->bias : sums[i - rows]; /* one loop: clang would make a copy in memory of two */
+  if (ep->flags & CN_EP_RESIDUAL) {
+    const float *residual = ep->residual + at;
+    CN_UNROLL(8)
+    for (size_t i = 0; i < n; i++) sums[i] = cn_vf32_add(sums[i], cn_vf32_load(residual + i * CN_VF32_LANES));
   }
+  if (ep->flags & CN_EP_CLAMP) {
+    const cn_vf32 lo = cn_vf32_set1(ep->lo), hi = cn_vf32_set1(ep->hi);
+    CN_UNROLL(8)
+    for (size_t i = 0; i < n; i++) sums[i] = cn_vf32_min(hi, cn_vf32_max(lo, sums[i]));
+  }
+  float *out = r->args->out + at;
+  CN_UNROLL(8)
+  for (size_t i = 0; i < n; i++) cn_vf32_store(out + i * CN_VF32_LANES, sums[i]);
 }
 
-/* Output rows y0 .. y1, the first result at `at`; k, stride: literals. */
+/* The same, inside or not; of few outputs one that looks is as quick. */
+CN_KERNEL void cn_blocked_depthwise_some_f32(const cn_blocked_depthwise_row *r, const float *row, cn_blocked_taps y, ptrdiff_t column, size_t at, size_t k,
+                                             size_t stride, size_t n) {
+  if (n > 5 && column >= 0 && (size_t)column + (n - 1) * stride + k <= r->args->window.in[2])
+    cn_blocked_depthwise_tile_f32(r, row, y, column, at, 1, k, stride, n);
+  else cn_blocked_depthwise_tile_f32(r, row, y, column, at, 0, k, stride, n);
+}
+
+/* Output rows y0 .. y1, the first result at `at`, by tiles of eight outputs or fewer, as equal as can be; k, stride: literals. */
 CN_KERNEL void cn_blocked_depthwise_band_f32(const cn_blocked_depthwise_row *r, size_t y0, size_t y1, size_t at, size_t k, size_t stride) {
-  const size_t both = 2 * r->args->window.out[2] * CN_VF32_LANES;
-  size_t y = y0;
-  for (; y + 2 <= y1; y += 2, at += both) cn_blocked_depthwise_rows_f32(r, y, at, k, stride, 2);
-  if (y < y1) cn_blocked_depthwise_rows_f32(r, y, at, k, stride, 1);
+  const cn_window *w = &r->args->window;
+  const size_t lanes = CN_VF32_LANES, width = w->out[2];
+  for (size_t y = y0; y < y1; y++) {
+    const ptrdiff_t top = (ptrdiff_t)(y * stride) - w->pad[1], below = (ptrdiff_t)w->in[1] - top;
+    const cn_blocked_taps ty = {top < 0 ? cn_min(k, (size_t)-top) : 0, below < 0 ? 0 : cn_min(k, (size_t)below)};
+    const float *row = r->in + (top + (ptrdiff_t)ty.lo) * (ptrdiff_t)(w->in[2] * lanes);
+    for (size_t x = 0, tiles = cn_ceil_div(width, 8), n; x < width; x += n, tiles--, at += n * lanes) {
+      const ptrdiff_t column = (ptrdiff_t)(x * stride) - w->pad[2];
+      n = cn_ceil_div(width - x, tiles);
+      switch (n) {
+        case 8: cn_blocked_depthwise_some_f32(r, row, ty, column, at, k, stride, 8); break;
+        case 7: cn_blocked_depthwise_some_f32(r, row, ty, column, at, k, stride, 7); break;
+        case 6: cn_blocked_depthwise_some_f32(r, row, ty, column, at, k, stride, 6); break;
+        case 5: cn_blocked_depthwise_some_f32(r, row, ty, column, at, k, stride, 5); break;
+        case 4: cn_blocked_depthwise_some_f32(r, row, ty, column, at, k, stride, 4); break;
+        case 3: cn_blocked_depthwise_some_f32(r, row, ty, column, at, k, stride, 3); break;
+        case 2: cn_blocked_depthwise_some_f32(r, row, ty, column, at, k, stride, 2); break;
+        default: cn_blocked_depthwise_some_f32(r, row, ty, column, at, k, stride, 1); break;
+      }
+    }
+  }
 }
 
 /* The same of any window: n loads for each weight. p: the first window's row ty.lo at its first column. */
@@ -221,6 +235,7 @@ CN_INLINE size_t cn_blocked_depthwise_f32_tasks(const cn_blocked_depthwise_f32_a
 CN_KERNEL void cn_blocked_depthwise_body_f32(const cn_blocked_depthwise_f32_args *a, size_t t0, size_t t1, size_t k, size_t stride) {
   const cn_window *w = &a->window;
   const size_t lanes = CN_VF32_LANES, columns = cn_volume(w->out) * lanes;
+  const int tiles = k > 3 || (k && w->pad[2] <= 1 && (ptrdiff_t)((w->out[2] - 1) * stride + k) - w->pad[2] <= (ptrdiff_t)w->in[2] + 1);
   cn_blocked_depthwise_row r;
   r.args = a;
   r.inner = cn_blocked_inner(w);
@@ -230,8 +245,8 @@ CN_KERNEL void cn_blocked_depthwise_body_f32(const cn_blocked_depthwise_f32_args
     r.in = a->in + t * cn_volume(w->in) * lanes;
     r.weights = a->weights + block * cn_volume(w->kernel) * lanes;
     r.bias = a->ep.flags & CN_EP_ROW_BIAS ? cn_vf32_load(a->ep.bias + block * lanes) : cn_vf32_zero();
-    if (k) cn_blocked_depthwise_band_f32(&r, d.y0, d.y1, at, k, stride);
-    for (size_t y = d.y0; !k && y < d.y1; y++) cn_blocked_depthwise_row_f32(&r, y, t * columns + y * w->out[2] * lanes);
+    if (tiles) cn_blocked_depthwise_band_f32(&r, d.y0, d.y1, at, k, stride);
+    for (size_t y = d.y0; !tiles && y < d.y1; y++) cn_blocked_depthwise_row_f32(&r, y, t * columns + y * w->out[2] * lanes);
     if (a->ep.tile)
       a->ep.tile(a->ep.ctx, a->out + at, columns, d.image, block, 1, d.y0 * w->out[2] * lanes, (d.y1 - d.y0) * w->out[2] * lanes);
   }

@@ -148,38 +148,41 @@ typedef struct cn_winograd_product {
   size_t count, in_row, out_row, depth, blocks;
 } cn_winograd_product;
 
-/* np tiles, n of them inside, and nb blocks: `depth` channels of them, added to what is there if `more`. */
-CN_KERNEL void cn_winograd_sums_f32(const cn_winograd_product *p, size_t tile, size_t n, size_t c0, size_t depth, const float *ahead,
+/* np tiles, n of them inside, and nb blocks: channels c0 .. c1 of them, added to what is there if c0; sums of CN_WINOGRAD_PART channels, for the error that long
+ * ones bring. */
+CN_KERNEL void cn_winograd_sums_f32(const cn_winograd_product *p, size_t tile, size_t n, size_t c0, size_t c1, const float *ahead,
                                     size_t step, size_t nb, size_t np) {
-  const float *x[12];
-  cn_vf32 sums[24];
   float *out = p->out + tile * p->out_row;
-  CN_UNROLL(12)
-  for (size_t i = 0; i < np; i++) x[i] = p->in + (tile + cn_min(i, n - 1)) * p->in_row + c0;
-  CN_UNROLL(24)
-  for (size_t i = 0; i < nb * np; i++) sums[i] = cn_vf32_zero();
-  cn_blocked_products_f32(x, p->weights + c0 * nb * CN_VF32_LANES, ahead, step, 1, depth, 0, nb, np, sums);
-  if (c0) {
+  for (size_t c = c0; c < c1; c += CN_WINOGRAD_PART, ahead += CN_WINOGRAD_PART * step) {
+    const float *x[12];
+    cn_vf32 sums[24];
+    CN_UNROLL(12)
+    for (size_t i = 0; i < np; i++) x[i] = p->in + (tile + cn_min(i, n - 1)) * p->in_row + c;
+    CN_UNROLL(24)
+    for (size_t i = 0; i < nb * np; i++) sums[i] = cn_vf32_zero();
+    cn_blocked_products_f32(x, p->weights + c * nb * CN_VF32_LANES, ahead, step, nb * CN_VF32_LANES > 32, cn_min(CN_WINOGRAD_PART, c1 - c), 0, nb, np, sums);
+    if (c) {
+      CN_UNROLL(24)
+      for (size_t i = 0; i < nb * np; i++)
+        if (i / nb < n) sums[i] = cn_vf32_add(sums[i], cn_vf32_load(out + i / nb * p->out_row + i % nb * CN_VF32_LANES));
+    }
     CN_UNROLL(24)
     for (size_t i = 0; i < nb * np; i++)
-      if (i / nb < n) sums[i] = cn_vf32_add(sums[i], cn_vf32_load(out + i / nb * p->out_row + i % nb * CN_VF32_LANES));
+      if (i / nb < n) cn_vf32_store(out + i / nb * p->out_row + i % nb * CN_VF32_LANES, sums[i]);
   }
-  CN_UNROLL(24)
-  for (size_t i = 0; i < nb * np; i++)
-    if (i / nb < n) cn_vf32_store(out + i / nb * p->out_row + i % nb * CN_VF32_LANES, sums[i]);
 }
 
-/* A part of the depth at a time: its weights stay in the first cache, its sums are short, for the error that they bring. Tiles
- * ask for the part behind it. */
+/* A part of the depth at a time: its weights stay in the first cache. Tiles ask for the part behind it, each for its share. */
 CN_KERNEL void cn_winograd_product_of(const cn_winograd_product *p, size_t nb, size_t np) {
-  const size_t each = CN_WINOGRAD_PART, step = cn_ceil_div(p->count, np) * 16 < nb * CN_VF32_LANES ? 32 : 16;
+  const size_t part = CN_WINOGRAD_PART * nb * CN_VF32_LANES, each = cn_max(1, 2048 / part) * CN_WINOGRAD_PART;
+  const size_t step = cn_min(nb * CN_VF32_LANES > 32 ? 32 : 16, cn_ceil_div(nb * CN_VF32_LANES, cn_ceil_div(p->count, np)));
   for (size_t c0 = 0; c0 < p->depth; c0 += each) {
-    const size_t depth = cn_min(each, p->depth - c0);
-    const float *next = p->weights + (c0 + depth) * nb * CN_VF32_LANES;
+    const size_t c1 = cn_min(p->depth, c0 + each);
+    const float *next = p->weights + c1 * nb * CN_VF32_LANES;
     for (size_t t = 0; t < p->count; t += np) {
-      const size_t share = t / np * depth * step;
-      const float *ahead = share < (size_t)(p->end - next) ? next + share : p->weights;
-      cn_winograd_sums_f32(p, t, cn_min(np, p->count - t), c0, depth, ahead, step, nb, np);
+      const size_t asked = t / np * (c1 - c0) * step;
+      const float *ahead = asked < (size_t)(p->end - next) ? next + asked : p->weights;
+      cn_winograd_sums_f32(p, t, cn_min(np, p->count - t), c0, c1, ahead, step, nb, np);
     }
   }
 }
