@@ -7,20 +7,26 @@
 #include "kernels/window.h"
 
 /* The input as the tiles walk it. A plain input is copied with its padding and with channels innermost: what a row of the
- * window covers then lies together and acts as one run of channels. */
+ * window covers then lies together and acts as one run of channels. Pixels that a window of one place reads by strides are copied side by side. */
 typedef struct cn_blocked_walk {
   cn_window w;      /* spatial part of what is read */
   size_t pitch;     /* floats from pixel to pixel */
   size_t run, last; /* channels of an input block, of the last one */
   size_t blocks, taps;
   size_t depth;     /* channels times taps of all */
+  int packs;        /* the copy of a window of one place is what is read */
   int dense;        /* pixel p of the result reads pixel p, and nothing else */
 } cn_blocked_walk;
 
+/* Windows of one place that pass over pixels. */
+CN_INLINE int cn_blocked_skips(const cn_window *w, int plain) { return !plain && cn_volume(w->kernel) == 1 && (w->stride[1] > 1 || w->stride[2] > 1); }
+
 CN_INLINE cn_blocked_walk cn_blocked_walk_of(const cn_window *w, int plain, size_t lanes) {
   cn_blocked_walk k;
-  const int flat = cn_volume(w->kernel) == 1 && w->stride[1] == 1 && w->stride[2] == 1 && !w->pad[1] && !w->pad[2];
+  const int flat = cn_volume(w->kernel) == 1 && !w->pad[1] && !w->pad[2];
   k.w = *w;
+  k.packs = flat && cn_blocked_skips(w, plain) && (w->out[1] - 1) * w->stride[1] < w->in[1] && (w->out[2] - 1) * w->stride[2] < w->in[2];
+  for (int i = 1; k.packs && i < 3; i++) k.w.in[i] = w->out[i], k.w.stride[i] = 1;
   if (plain) {
     k.w.in[1] = (w->out[1] - 1) * w->stride[1] + (w->kernel[1] - 1) * w->dilation[1] + 1;
     k.w.in[2] = (w->out[2] - 1) * w->stride[2] + (w->kernel[2] - 1) * w->dilation[2] + 1;
@@ -33,7 +39,7 @@ CN_INLINE cn_blocked_walk cn_blocked_walk_of(const cn_window *w, int plain, size
   k.last = plain ? k.run : w->c - (k.blocks - 1) * lanes;
   k.taps = cn_volume(k.w.kernel);
   k.depth = w->c * cn_volume(w->kernel);
-  k.dense = !plain && flat && w->in[1] == w->out[1] && w->in[2] == w->out[2];
+  k.dense = !plain && flat && k.w.stride[1] == 1 && k.w.stride[2] == 1 && k.w.in[1] == w->out[1] && k.w.in[2] == w->out[2];
   return k;
 }
 
@@ -131,15 +137,20 @@ CN_INLINE size_t cn_blocked_copy(const cn_window *w, int plain, size_t span, siz
   return plain && cn_volume(w->out) ? cn_blocked_reach(w, cn_blocked_copy_rows(w, span)) * k.w.in[2] * w->c : 0;
 }
 
+/* Floats of the copied pixels of a window of one place. */
+CN_INLINE size_t cn_blocked_packed(const cn_window *w, int plain, cn_blocked_way way, size_t lanes) {
+  return cn_blocked_skips(w, plain) ? cn_blocked_most(w, way) * cn_round_up(w->c, lanes) : 0;
+}
+
 /* Pixels whose taps' places are worked out together: a few tiles', by turns of 16. */
 #define CN_BLOCKED_PLACES 48
 
-/* Floats of scratch of a call for `blocks` output blocks: zeros, the copy, places (of 32 bits) for each tap of a few tiles, behind those the pixels'
- * own, by rows and by columns. */
+/* Floats of scratch of a call for `blocks` output blocks: zeros, the copy or copied pixels, places (of 32 bits) for each tap of a few tiles, behind
+ * those the pixels' own, by rows and by columns. */
 CN_INLINE size_t cn_blocked_conv_f32_scratch(const cn_window *w, int plain, size_t blocks, cn_blocked_way way, size_t lanes) {
   const cn_blocked_walk k = cn_blocked_walk_of(w, plain, lanes);
   const size_t places = way.slides ? 0 : k.taps * CN_BLOCKED_PLACES + 2 * (cn_blocked_most(w, way) + 32);
-  return cn_max(lanes, k.run) + cn_blocked_copy(w, plain, cn_blocked_span(w, blocks, way, lanes), lanes) + places;
+  return cn_max(lanes, k.run) + cn_blocked_copy(w, plain, cn_blocked_span(w, blocks, way, lanes), lanes) + cn_blocked_packed(w, plain, way, lanes) + places;
 }
 
 /* Pixels whose channels are normalised side by side: what they store is read again after it has reached the cache. */

@@ -121,19 +121,21 @@ CN_KERNEL cn_vf32 cn_blocked_channel_f32(const float *p, size_t c, size_t width,
   return spread ? cn_vf32_load_spread(p, width, c) : cn_vf32_set1(p[c]);
 }
 
-/* sums[np][nb] += the products of `run` channels of np pixels at x and of weights [run][nb]; each channel asks for `step` floats ahead, at most a
- * line of 16, or, if twice, two (without a branch). twice, spread, nb and np are literals. */
-CN_KERNEL void cn_blocked_products_f32(const float *const *x, const float *weights, const float *ahead, size_t step, int twice, size_t run, int spread,
-                                       size_t nb, size_t np, cn_vf32 *sums) {
+/* sums[np][nb] += the products of `run` channels of np pixels at x, or, if not 0, `pitch` floats apart from x[0] on, and of weights [run][nb]; each
+ * channel asks for `step` floats ahead, at most a line of 16, or, if twice, two (without a branch). pitch, twice, spread, nb and np are literals. */
+CN_KERNEL void cn_blocked_products_f32(const float *const *x, size_t pitch, const float *weights, const float *ahead, size_t step, int twice,
+                                       size_t run, int spread, size_t nb, size_t np, cn_vf32 *sums) {
   for (size_t c = 0; c < run; c++, weights += nb * CN_VF32_LANES) {
     cn_vf32 w[4];
-    CN_PREFETCH(ahead + c * step);
-    if (twice) CN_PREFETCH(ahead + c * step + step - 16);
+    CN_OPAQUE(ahead);
+    CN_PREFETCH(ahead);
+    ahead += step;
+    if (twice) CN_PREFETCH(ahead - 16);
     CN_UNROLL(4)
     for (size_t b = 0; b < nb; b++) w[b] = cn_vf32_load(weights + b * CN_VF32_LANES);
     CN_UNROLL(12)
     for (size_t i = 0; i < np; i++) {
-      const cn_vf32 v = cn_blocked_channel_f32(x[i], c, run, spread);
+      const cn_vf32 v = cn_blocked_channel_f32(pitch ? x[0] + i * pitch : x[i], c, run, spread);
       CN_UNROLL(4)
       for (size_t b = 0; b < nb; b++) sums[i * nb + b] = cn_vf32_fma(v, w[b], sums[i * nb + b]);
     }
@@ -168,7 +170,7 @@ CN_KERNEL void cn_blocked_depth_f32(const cn_blocked_job *j, size_t i0, size_t i
         for (size_t l = 0; l < np; l++) CN_PREFETCH(x[l] + next);
       }
       if (any >= 0) {
-        cn_blocked_products_f32(x, weights, ahead, step, 0, run, spread, nb, np, sums);
+        cn_blocked_products_f32(x, dense ? CN_VF32_LANES : 0, weights, ahead, step, 0, run, spread, nb, np, sums);
         ahead += run * step;
       }
       weights += run * nb * CN_VF32_LANES;
@@ -373,6 +375,17 @@ CN_KERNEL void cn_blocked_copy_band(const cn_window *w, const cn_blocked_walk *k
   else c->y1 = y0 + keep;
 }
 
+/* The pixels that pixels p0 .. p1 of the result read by strides, of all blocks of an image, side by side. */
+CN_DRIVER void cn_blocked_pack_pixels_f32(const cn_window *w, const float *in, size_t p0, size_t p1, float *dst) {
+  const size_t lanes = CN_VF32_LANES, width = w->out[2], down = w->stride[1] * w->in[2] * lanes, right = w->stride[2] * lanes, area = cn_volume(w->in) * lanes;
+  for (size_t b = 0; b < cn_ceil_div(w->c, lanes); b++, in += area) {
+    for (size_t p = p0, y = p0 / width, x = p0 % width; p < p1; p++, dst += lanes) {
+      cn_vf32_store(dst, cn_vf32_load(in + y * down + x * right));
+      if (++x == width) x = 0, y++;
+    }
+  }
+}
+
 /* Tasks t0 .. t1. Literals: whether groups lie within blocks; nb and np; slides, 0 or the outputs that slide, by pitch and stride. */
 CN_KERNEL void cn_blocked_body_f32(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1, int spread, size_t nb, size_t np,
                                    size_t slides, size_t pitch, size_t stride) {
@@ -383,8 +396,8 @@ CN_KERNEL void cn_blocked_body_f32(const cn_blocked_conv_f32_args *a, float *scr
   const size_t parts = a->window.groups, all = a->window.m / CN_VF32_LANES, groups = a->blocks / nb, zeros = cn_max(CN_VF32_LANES, k.run);
   const size_t together = slides || a->plain ? 1 : most / span;
   const size_t image_in = (a->plain ? a->window.c : k.blocks * CN_VF32_LANES) * cn_volume(a->window.in);
-  float *copy = scratch + zeros;
-  int32_t *places = (int32_t *)(void *)(copy + cn_blocked_copy(&a->window, a->plain, span, CN_VF32_LANES)), *ys = places + k.taps * CN_BLOCKED_PLACES;
+  float *copy = scratch + zeros, *behind = copy + cn_blocked_copy(&a->window, a->plain, span, CN_VF32_LANES);
+  int32_t *places = (int32_t *)(void *)(behind + cn_blocked_packed(&a->window, a->plain, way, CN_VF32_LANES)), *ys = places + k.taps * CN_BLOCKED_PLACES;
   int32_t *xs = ys + most + 32;
   cn_blocked_copied copied = {0, 0, 0, 0};
   memset(scratch, 0, zeros * sizeof *scratch);
@@ -399,7 +412,9 @@ CN_KERNEL void cn_blocked_body_f32(const cn_blocked_conv_f32_args *a, float *scr
     }
     cn_blocked_walk own = k;
     if (a->plain) own.w.in[1] = copied.y1 - copied.y0, own.w.pad[1] = (ptrdiff_t)copied.y0;
-    const cn_blocked_job j = {a, &own, a->plain ? copy : in, scratch, places, ys, xs, cn_volume(k.w.in) * k.pitch, p0, p1, pixels};
+    if (k.packs) cn_blocked_pack_pixels_f32(&a->window, in, p0, p1, copy);
+    const float *const from = k.packs ? copy - p0 * CN_VF32_LANES : a->plain ? copy : in;
+    const cn_blocked_job j = {a, &own, from, scratch, places, ys, xs, k.packs ? (p1 - p0) * CN_VF32_LANES : cn_volume(k.w.in) * k.pitch, p0, p1, pixels};
     if (!slides) cn_blocked_job_pixels(&j, np);
     for (size_t g = b0; g < b1; g++) {
       const size_t b = g * nb, first = image * all + a->first + b;
