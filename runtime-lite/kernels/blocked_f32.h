@@ -304,7 +304,6 @@ CN_KERNEL void cn_blocked_slide_tile_f32(const cn_blocked_job *j, size_t first, 
                                          int spread, size_t pitch, size_t stride, size_t n) {
   const cn_blocked_walk *k = j->walk;
   const cn_window *w = &j->args->window;
-  const cn_epilogue_f32 *ep = &j->args->ep;
   const size_t lanes = CN_VF32_LANES, at = (first * j->pixels + y * w->out[2] + x) * lanes, taps = w->kernel[2];
   CN_ALIGN(64) float room[(CN_BLOCKED_F32_SLIDE + CN_BLOCKED_SLIDE_TAPS) * CN_VF32_LANES];
   cn_vf32 sums[16];
@@ -326,20 +325,7 @@ CN_KERNEL void cn_blocked_slide_tile_f32(const cn_blocked_job *j, size_t first, 
       }
     }
   }
-  if (ep->flags & CN_EP_RESIDUAL) {
-    const float *residual = ep->residual + at;
-    CN_UNROLL(16)
-    for (size_t i = 0; i < n; i++) sums[i] = cn_vf32_add(sums[i], cn_vf32_load(residual + i * CN_VF32_LANES));
-  }
-  if (ep->flags & CN_EP_CLAMP) {
-    const cn_vf32 lo = cn_vf32_set1(ep->lo), hi = cn_vf32_set1(ep->hi);
-    CN_UNROLL(16)
-    for (size_t i = 0; i < n; i++) sums[i] = cn_vf32_min(hi, cn_vf32_max(lo, sums[i]));
-  }
-  float *out = j->args->out + at;
-  CN_UNROLL(16)
-  for (size_t i = 0; i < n; i++)
-    if (i >= skip) cn_vf32_store(out + i * CN_VF32_LANES, sums[i]);
+  cn_finish_vectors_f32(&j->args->ep, sums, n, skip, j->args->out, at);
 }
 
 /* A job's rows; the last outputs of a row by a tile that begins before them. pitch, stride, n: as above. */

@@ -84,13 +84,6 @@ CN_KERNEL cn_vf32 cn_blocked_window_f32(const cn_window *w, const float *in, ptr
   return acc;
 }
 
-/* What follows a depthwise sum. */
-CN_KERNEL void cn_blocked_depthwise_store_f32(const cn_epilogue_f32 *ep, cn_vf32 v, float *out, size_t at) {
-  if (ep->flags & CN_EP_RESIDUAL) v = cn_vf32_add(v, cn_vf32_load(ep->residual + at));
-  if (ep->flags & CN_EP_CLAMP) v = cn_vf32_min(cn_vf32_set1(ep->hi), cn_vf32_max(cn_vf32_set1(ep->lo), v));
-  cn_vf32_store(out + at, v);
-}
-
 /* acc of one output at a border: the columns lo .. hi of its window are inside; k, op: literals. p: row y.lo, the window's first
  * column, which may be outside. */
 CN_KERNEL cn_vf32 cn_blocked_border_f32(const float *p, size_t pitch, cn_blocked_taps y, cn_blocked_taps x, const float *weights,
@@ -118,7 +111,6 @@ typedef struct cn_blocked_depthwise_row {
  * window's row y.lo; column: its first, where what is not inside is skipped: of a window of three only at the ends. inside, k, stride, n: literals. */
 CN_KERNEL void cn_blocked_depthwise_tile_f32(const cn_blocked_depthwise_row *r, const float *row, cn_blocked_taps y, ptrdiff_t column, size_t at, int inside,
                                              size_t k, size_t stride, size_t n) {
-  const cn_epilogue_f32 *ep = &r->args->ep;
   const size_t lanes = CN_VF32_LANES, width = r->args->window.in[2], end = (n - 1) * stride + k;
   const float *p = row + column * (ptrdiff_t)lanes, *weights = r->weights + y.lo * k * lanes;
   cn_vf32 sums[8];
@@ -137,19 +129,7 @@ CN_KERNEL void cn_blocked_depthwise_tile_f32(const cn_blocked_depthwise_row *r, 
         if (j >= t && (j - t) % stride == 0 && (j - t) / stride < n) sums[(j - t) / stride] = cn_vf32_fma(w[t], v, sums[(j - t) / stride]);
     }
   }
-  if (ep->flags & CN_EP_RESIDUAL) {
-    const float *residual = ep->residual + at;
-    CN_UNROLL(8)
-    for (size_t i = 0; i < n; i++) sums[i] = cn_vf32_add(sums[i], cn_vf32_load(residual + i * CN_VF32_LANES));
-  }
-  if (ep->flags & CN_EP_CLAMP) {
-    const cn_vf32 lo = cn_vf32_set1(ep->lo), hi = cn_vf32_set1(ep->hi);
-    CN_UNROLL(8)
-    for (size_t i = 0; i < n; i++) sums[i] = cn_vf32_min(hi, cn_vf32_max(lo, sums[i]));
-  }
-  float *out = r->args->out + at;
-  CN_UNROLL(8)
-  for (size_t i = 0; i < n; i++) cn_vf32_store(out + i * CN_VF32_LANES, sums[i]);
+  cn_finish_vectors_f32(&r->args->ep, sums, n, 0, r->args->out, at);
 }
 
 /* The same, inside or not; of few outputs one that looks is as quick. */
@@ -201,8 +181,7 @@ CN_KERNEL void cn_blocked_depthwise_any_f32(const cn_blocked_depthwise_row *r, c
       for (size_t i = 0; i < n; i++) acc[i] = cn_vf32_fma(t, cn_vf32_load(q + i * step), acc[i]);
     }
   }
-  CN_UNROLL(8)
-  for (size_t i = 0; i < n; i++) cn_blocked_depthwise_store_f32(&r->args->ep, acc[i], r->args->out, at + i * lanes);
+  cn_finish_vectors_f32(&r->args->ep, acc, n, 0, r->args->out, at);
 }
 
 /* Output row y of any window, its first result at `at`. */
@@ -222,8 +201,8 @@ CN_KERNEL void cn_blocked_depthwise_row_f32(const cn_blocked_depthwise_row *r, s
       n = 2;
       cn_blocked_depthwise_any_f32(r, p, ty, 2, at);
     } else {
-      const cn_vf32 v = cn_blocked_window_f32(w, r->in, row, ty, x, r->weights, CN_WINDOW_DOT, r->bias);
-      cn_blocked_depthwise_store_f32(&r->args->ep, v, r->args->out, at);
+      cn_vf32 v = cn_blocked_window_f32(w, r->in, row, ty, x, r->weights, CN_WINDOW_DOT, r->bias);
+      cn_finish_vectors_f32(&r->args->ep, &v, 1, 0, r->args->out, at);
     }
     x += n;
     at += n * lanes;

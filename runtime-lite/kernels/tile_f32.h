@@ -92,6 +92,25 @@ CN_KERNEL void cn_tile_finish_f32(cn_vf32 *acc, float *c, size_t ldc, unsigned p
   for (size_t i = 0; i < mr * nv; i++) cn_vf32_store(c + i / nv * ldc + i % nv * lanes, acc[i]);
 }
 
+/* n neighbouring vectors of sums, the first at `at` of out and of the residual: what follows them, whose flags are looked up once; the first `skip` are not
+ * stored. n: a literal, at most 16. */
+CN_KERNEL void cn_finish_vectors_f32(const cn_epilogue_f32 *ep, cn_vf32 *sums, size_t n, size_t skip, float *out, size_t at) {
+  if (ep->flags & CN_EP_RESIDUAL) {
+    const float *residual = ep->residual + at;
+    CN_UNROLL(16)
+    for (size_t i = 0; i < n; i++) sums[i] = cn_vf32_add(sums[i], cn_vf32_load(residual + i * CN_VF32_LANES));
+  }
+  if (ep->flags & CN_EP_CLAMP) {
+    const cn_vf32 lo = cn_vf32_set1(ep->lo), hi = cn_vf32_set1(ep->hi);
+    CN_UNROLL(16)
+    for (size_t i = 0; i < n; i++) sums[i] = cn_vf32_min(hi, cn_vf32_max(lo, sums[i]));
+  }
+  out += at;
+  CN_UNROLL(16)
+  for (size_t i = 0; i < n; i++)
+    if (i >= skip) cn_vf32_store(out + i * CN_VF32_LANES, sums[i]);
+}
+
 /* The same for the m x n corner of a tile that lies in memory (row distance ld), touching nothing outside of it. */
 CN_DRIVER void cn_edge_finish_f32(const float *tile, size_t ld, float *c, size_t ldc, size_t m, size_t n, unsigned part,
                                   const cn_epilogue_f32 *ep, const float *bias, const float *residual) {

@@ -148,8 +148,8 @@ typedef struct cn_winograd_product {
   size_t count, in_row, out_row, depth, blocks;
 } cn_winograd_product;
 
-/* np tiles, n of them inside, and nb blocks: channels c0 .. c1 of them, added to what is there if c0; sums of CN_WINOGRAD_PART channels, for the error that long
- * ones bring. */
+/* np tiles, n of them inside, and nb blocks: channels c0 .. c1 of them, added to what is there if c0; sums of CN_WINOGRAD_PART channels, for the error that
+ * long ones bring. */
 CN_KERNEL void cn_winograd_sums_f32(const cn_winograd_product *p, size_t tile, size_t n, size_t c0, size_t c1, const float *ahead,
                                     size_t step, size_t nb, size_t np) {
   float *out = p->out + tile * p->out_row;

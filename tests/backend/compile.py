@@ -4,6 +4,7 @@ usage: compile.py MAKE_MODEL RUNTIME_SOURCE_DIR
 """
 import itertools
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -16,7 +17,6 @@ HERE = SOURCE / "tests/backend"
 COMPILERS = [c for c in ("gcc", "clang") if shutil.which(c)]
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror", "-ffp-contract=off"]
 LEVELS = ("c99", "x86_64_v3", "x86_64_v4", "x86_64_v4_vnni")  # of target x86-64
-NEEDS = {"x86-64-v3": "avx2", "x86-64-v4": "avx512vl"}
 ALLOWED = {*(f"m_{level}_run" for level in LEVELS), "memcpy", "memset", "memmove", "memcmp", "m_run", "m_detect", "m_workspace_size", "m_check_weights", "keep_positive",
            "_GLOBAL_OFFSET_TABLE_"}
 failures = []
@@ -67,12 +67,17 @@ def build(folder, cc, level, defines=(), user=None):
             run(exe, *weights)
 
 
+def needs(target):
+    """The definition of what asks whether this processor has all that the target's file wants of one."""
+    wanted = re.search(r'^CPU\("(.+)"\)', (SOURCE / f"targets/{target}.def").read_text(), re.MULTILINE)
+    return [f"-DHAS_CPU=({'&&'.join(f'__builtin_cpu_supports({chr(34)}{w}{chr(34)})' for w in wanted[1].split())})"] if wanted else []
+
+
 def check_case(work, case, weights, outputs, target):
     folder = make(work / f"{case}-{weights}-{outputs}-{target}", case, f"weights={weights}", f"outputs={outputs}",
                   f"target={target}", "value=10")
     defines = ["-DVALUE=10"] + ["-DOWNED"] * (outputs == "workspace") + ["-DBIN"] * (weights == "bin")
-    if target in NEEDS:
-        defines.append(f'-DNEEDS="{NEEDS[target]}"')
+    defines += needs(target)
     user = {"static": "use_static.c", "extern": "use_extern.c", "dynamic": "use_dynamic.c" if weights != "bin" else None}.get(case)
     for cc, level in itertools.product(COMPILERS, ("-O0", "-O2")):
         build(folder, cc, level, defines, user)

@@ -71,8 +71,8 @@ int main(int argc, char **argv) {
   memset(&env, 0, sizeof env);
   env.size = sizeof env;
   env.isa = m_detect();
-#ifdef NEEDS /* of the processor, which says so where it has not got it */
-  if (!__builtin_cpu_supports(NEEDS)) {
+#ifdef HAS_CPU /* what the target needs; a processor without it says so */
+  if (!HAS_CPU) {
     const m_inputs in = {x};
     m_outputs out = {0};
     CHECK(m_run(&in, &out, ws, m_WORKSPACE_SIZE, &env) == CASTNET_ERR_ISA);
