@@ -93,14 +93,19 @@ static int64_t stored_bytes(const Value *v) {
 
 static int64_t conv_bytes(const Node *n) { return stored_bytes(n->in[0]) + stored_bytes(n->out[0]); }
 
+/* Of the convolution that reads and writes most: the workspace has as many. */
+static int64_t most_conv_bytes(const Graph *g) {
+  int64_t most = 0;
+  for (size_t i = 0; i < g->nodes.n; i++) {
+    const Node *n = g->nodes.data[i];
+    if (n->op == OP_CONV && !n->dead && ((const ConvAttr *)n->attr)->block && conv_bytes(n) > most) most = conv_bytes(n);
+  }
+  return most;
+}
+
 /* What the scratch of a convolution may take without the workspace growing by more than a tenth, twice: shares have their own. */
 static int64_t scratch_room(Lower *l, const Node *n) {
-  const Graph *g = l->ir->main;
-  for (size_t i = 0; !l->workspace && i < g->nodes.n; i++) {
-    const Node *other = g->nodes.data[i];
-    if (other->op != OP_CONV || other->dead || !((const ConvAttr *)other->attr)->block) continue;
-    if (conv_bytes(other) > l->workspace) l->workspace = conv_bytes(other);
-  }
+  if (!l->workspace) l->workspace = most_conv_bytes(l->ir->main);
   return (l->workspace + l->workspace / 10 - conv_bytes(n)) / 2;
 }
 

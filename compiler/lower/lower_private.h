@@ -23,7 +23,7 @@ typedef struct Lower {
   VEC(int32_t) step_of; /* by tensor: the step that writes it, or -1 */
   VEC(int32_t) written; /* by buffer: the last step that writes to it, or -1 */
   int32_t barrier;      /* the first step of the block of control flow that steps are added to: earlier ones are finished */
-  int64_t workspace;    /* bytes that some convolution reads and writes, so that the workspace has as many; 0: not counted yet */
+  int64_t workspace;    /* most_conv_bytes, once they are counted */
   bool failed;
 } Lower;
 
