@@ -78,7 +78,7 @@ const Dim *window_direct(DimCtx *c, const Target *t, const WindowDims *w, const 
   const size_t lanes = t->vector_bits / 32;
   cn_window known;
   if (!window_known(w, counts, groups, &known) || !window_modest(&known)) return NULL;
-  if (!cn_conv_direct_wins(&known, lanes, tile->mr, tile->nr)) return NULL;
+  if (!cn_conv_direct_wins(&known, lanes, tile->nr)) return NULL;
   return dim_const(c, (int64_t)(cn_direct_scratch(&known, lanes) * sizeof(float)));
 }
 

@@ -99,7 +99,7 @@ CN_KERNEL void cn_depthwise_body_f32(const cn_depthwise_f32_args *a, float *scra
     const size_t y = t % bands * p.band, z = t / bands % w->out[0], index = t / bands / w->out[0];
     const size_t rows = cn_min(p.band, w->out[1] - y), n0 = (z * w->out[1] + y) * w->out[2];
     const float *in = a->in + index * cn_volume(w->in);
-    if (!k) cn_plane_copy_f32(w, &p, in, z, y, 0.0f, scratch);
+    if (!k) cn_plane_copy_f32(w, &p, in, 0, z, y, 0.0f, scratch);
     for (size_t m = 0; m < w->m; m++) {
       const size_t at = (index * w->m + m) * pixels + n0, channel = index % w->groups * w->m + m;
       if (k) cn_depthwise_square_band_f32(a, in + z * w->in[1] * w->in[2], channel, y, rows, k, stride, at);

@@ -50,7 +50,7 @@ CN_KERNEL void cn_direct_tile_f32(const cn_direct_f32_band *d, size_t i, const c
   const cn_epilogue_f32 *ep = &d->args->ep;
   const float *a = d->weights + i / CN_GEMM_F32_MR * CN_GEMM_F32_MR * d->depth + i % CN_GEMM_F32_MR;
   const uint32_t *offset = d->offsets;
-  cn_vf32 acc[CN_GEMM_F32_MR * CN_GEMM_F32_NV * 2];
+  cn_vf32 acc[64];
   CN_UNROLL(64)
   for (size_t r = 0; r < mr * nv; r++) acc[r] = cn_vf32_zero();
   for (size_t p = 0; p < d->depth; p++, a += CN_GEMM_F32_MR) {
@@ -82,25 +82,33 @@ CN_KERNEL void cn_direct_tile_f32(const cn_direct_f32_band *d, size_t i, const c
     cn_vf32_store_n(d->out + (i + r / nv) * d->pixels + vec[r % nv].at, acc[r], vec[r % nv].n);
 }
 
-/* mr output channels, all vectors of the band, nv at a time. */
-CN_KERNEL void cn_direct_rows_f32(const cn_direct_f32_band *d, size_t i, size_t mr, size_t nv) {
-  const size_t vectors = d->rows * cn_ceil_div(d->args->window.out[2], CN_VF32_LANES);
+/* Vectors at a time for mr output channels: what a full tile has; of fewer channels as many, up to eight, as leave room in the registers for them, their
+ * sums and one weight, in numbers that part a row well. */
+CN_INLINE size_t cn_direct_vectors_f32(size_t mr) {
+  const size_t most = ((CN_GEMM_F32_MR * CN_GEMM_F32_NV >= 16 ? 32 : 16) - 1) / (mr + 1);
+  return mr == CN_GEMM_F32_MR ? CN_GEMM_F32_NV : most >= 8 ? 8 : most >= 6 ? 6 : most >= 4 ? 4 : most;
+}
+
+/* mr output channels from i on, all vectors of the band. */
+CN_KERNEL void cn_direct_rows_f32(const cn_direct_f32_band *d, size_t i, size_t mr) {
+  const size_t nv = cn_direct_vectors_f32(mr), vectors = d->rows * cn_ceil_div(d->args->window.out[2], CN_VF32_LANES);
   for (size_t t = 0; t < vectors; t += nv) {
-    cn_direct_f32_vector vec[2 * CN_GEMM_F32_NV];
+    cn_direct_f32_vector vec[8];
     CN_UNROLL(8)
     for (size_t v = 0; v < nv; v++) vec[v] = cn_direct_vector_f32(d, t + v, CN_VF32_LANES);
     cn_direct_tile_f32(d, i, vec, mr, nv);
   }
 }
 
-/* All output channels: full tiles, then 4, 3, 2, 1 rows; less than four take twice the vectors, to hide an FMA's latency. */
+/* All output channels: full tiles, then 8, 4, 3, 2, 1 rows. */
 CN_KERNEL void cn_direct_band_f32(const cn_direct_f32_band *d, size_t m) {
   size_t i = 0;
-  for (; i + CN_GEMM_F32_MR <= m; i += CN_GEMM_F32_MR) cn_direct_rows_f32(d, i, CN_GEMM_F32_MR, CN_GEMM_F32_NV);
-  for (; CN_GEMM_F32_MR > 4 && i + 4 <= m; i += 4) cn_direct_rows_f32(d, i, 4, CN_GEMM_F32_NV);
-  for (; CN_GEMM_F32_MR > 3 && i + 3 <= m; i += 3) cn_direct_rows_f32(d, i, 3, 2 * CN_GEMM_F32_NV);
-  for (; CN_GEMM_F32_MR > 2 && i + 2 <= m; i += 2) cn_direct_rows_f32(d, i, 2, 2 * CN_GEMM_F32_NV);
-  for (; i < m; i++) cn_direct_rows_f32(d, i, 1, 2 * CN_GEMM_F32_NV);
+  for (; i + CN_GEMM_F32_MR <= m; i += CN_GEMM_F32_MR) cn_direct_rows_f32(d, i, CN_GEMM_F32_MR);
+  for (; CN_GEMM_F32_MR > 8 && i + 8 <= m; i += 8) cn_direct_rows_f32(d, i, 8);
+  for (; CN_GEMM_F32_MR > 4 && i + 4 <= m; i += 4) cn_direct_rows_f32(d, i, 4);
+  for (; CN_GEMM_F32_MR > 3 && i + 3 <= m; i += 3) cn_direct_rows_f32(d, i, 3);
+  for (; CN_GEMM_F32_MR > 2 && i + 2 <= m; i += 2) cn_direct_rows_f32(d, i, 2);
+  for (; i < m; i++) cn_direct_rows_f32(d, i, 1);
 }
 
 /* Offsets of the depth in the order of the packed weights: taps, then channels. */
@@ -135,8 +143,10 @@ CN_DRIVER void cn_conv_f32_direct(const cn_conv_f32_args *a, float *scratch, siz
     d.out = a->out + index * w->m * d.pixels + n0;
     d.rows = cn_min(p.band, w->out[1] - y);
     d.down = w->stride[1] * p.row;
-    for (size_t c = 0; c < w->c; c++)
-      cn_plane_copy_f32(w, &p, a->in + (index * w->c + c) * cn_volume(w->in), z, y, 0.0f, scratch + c * channel);
+    for (size_t c = 0; c < w->c; c++) {
+      const size_t image = cn_volume(w->in);
+      cn_plane_copy_f32(w, &p, a->in + (index * w->c + c) * image, c + 1 < w->c ? image : 0, z, y, 0.0f, scratch + c * channel);
+    }
     cn_direct_band_f32(&d, w->m);
     if (a->ep.tile) a->ep.tile(a->ep.ctx, d.out, d.pixels, index, 0, w->m, n0, d.rows * w->out[2]);
   }

@@ -17,16 +17,18 @@ CN_INLINE size_t cn_plane_rows(const cn_window *w, size_t band) {
   return (band - 1) * w->stride[1] + (w->kernel[1] - 1) * w->dilation[1] + 1;
 }
 
-/* The band: as many rows (without vectors one, memory being dear where they are missing, else four), and more by as many while
- * the copies of all channels stay under the limit. */
+/* Elements that copies in a second-level cache may have. */
+#define CN_PLANE_MOST(lanes) (12288 * (lanes))
+
+/* The band: as many rows (without vectors one, memory being dear where they are missing, else four, or two where four leave the second cache), and more by
+ * as many while the copies of all channels stay under the limit. */
 CN_INLINE cn_plane cn_plane_of(const cn_window *w, size_t lanes, size_t channels, size_t limit) {
   cn_plane p;
   p.pitch = cn_round_up(w->out[2], lanes) + (w->kernel[2] - 1) * w->dilation[2] / w->stride[2];
   p.row = p.pitch * w->stride[2];
-  const size_t rows = lanes == 1 ? 1 : 4;
+  const size_t one = p.row * w->kernel[0] * channels, rows = lanes == 1 ? 1 : cn_plane_rows(w, 4) * one > CN_PLANE_MOST(lanes) ? 2 : 4;
   p.band = cn_max(cn_min(w->out[1], rows), 1); /* of no rows, too: others divide by it */
-  while (p.band < w->out[1] && cn_plane_rows(w, p.band + rows) * p.row * w->kernel[0] * channels <= limit)
-    p.band = cn_min(w->out[1], p.band + rows);
+  while (p.band < w->out[1] && cn_plane_rows(w, p.band + rows) * one <= limit) p.band = cn_min(w->out[1], p.band + rows);
   p.slice = cn_plane_rows(w, p.band) * p.row;
   return p;
 }
@@ -44,13 +46,13 @@ CN_INLINE size_t cn_direct_scratch(const cn_window *w, size_t lanes) {
 
 /* Whether a convolution of known sizes should run direct (cn_conv_f32_direct) rather than gathered (cn_conv_f32), for a
  * target's vector width and register tile. Cycles for a row of the tile's pixels and one place of the depth, fitted to measured
- * layers on AVX2: direct m / use of the lanes, gathered m + 8 + 5 for each row of the image that the pixels touch + 20 / c. A panel
- * of weights must stay in the first cache unless it serves few channels, a band's copy in the second. */
-CN_INLINE int cn_conv_direct_wins(const cn_window *w, size_t lanes, size_t mr, size_t nr) {
+ * layers on AVX2: direct m / use of the lanes, gathered m + 8 + 5 for each row of the image that the pixels touch + 20 / c. A
+ * band's copy must stay in the second cache; so much depth that its offsets do not. */
+CN_INLINE int cn_conv_direct_wins(const cn_window *w, size_t lanes, size_t nr) {
   const size_t depth = cn_volume(w->kernel) * w->c, width = w->out[2], padded = cn_round_up(width, lanes);
   if (cn_volume(w->kernel) == 1 || cn_volume(w->out) == 0 || depth == 0) return 0;
-  if (w->up[0] != 1 || w->up[1] != 1 || w->up[2] != 1 || depth > (2 * w->m > mr ? 8192 / mr : 4096)) return 0;
-  if (cn_direct_scratch(w, lanes) > 12288 * lanes) return 0;
+  if (w->up[0] != 1 || w->up[1] != 1 || w->up[2] != 1 || depth > 4096) return 0;
+  if (cn_direct_scratch(w, lanes) > CN_PLANE_MOST(lanes)) return 0;
   return w->m * (padded + padded / 32) < (w->m + 8 + 20 / w->c) * width + 5 * nr;
 }
 

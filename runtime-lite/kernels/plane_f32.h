@@ -56,8 +56,9 @@ CN_KERNEL void cn_plane_row_f32(const float *src, size_t stride, cn_phase f, siz
   cn_fill_f32(dst + f.hi, pitch - f.hi, fill);
 }
 
-/* The band of output rows y .. of output slice z. src: one channel [in...]. */
-CN_DRIVER void cn_plane_copy_f32(const cn_window *w, const cn_plane *p, const float *src, size_t z, size_t y, float fill,
+/* The band of output rows y .. of output slice z. src: one channel [in...]; ahead: floats to the next one that will be copied, whose rows it asks for, since
+ * they are too few for a processor to foresee; 0: none. */
+CN_DRIVER void cn_plane_copy_f32(const cn_window *w, const cn_plane *p, const float *src, size_t ahead, size_t z, size_t y, float fill,
                                  float *dst) {
   const size_t rows = cn_plane_rows(w, cn_min(p->band, w->out[1] - y));
   const cn_phase first = cn_phase_f32(w, p, 0), second = cn_phase_f32(w, p, 1);
@@ -68,6 +69,7 @@ CN_DRIVER void cn_plane_copy_f32(const cn_window *w, const cn_plane *p, const fl
       const int inside = iz >= 0 && iy >= 0 && (size_t)iy < w->in[1];
       const float *s = inside ? src + ((size_t)iz * w->in[1] + (size_t)iy) * w->in[2] : 0;
       float *d = dst + k * p->slice + r * p->row;
+      for (size_t x = 0; inside && ahead && x < w->in[2]; x += 64 / sizeof *s) CN_PREFETCH(s + ahead + x);
       for (size_t q = 0; q < w->stride[2]; q++, d += p->pitch)
         cn_plane_row_f32(s, w->stride[2], q == 0 ? first : q == 1 ? second : cn_phase_f32(w, p, q), p->pitch, fill, d);
     }

@@ -84,7 +84,7 @@ CN_KERNEL void cn_pool_body_f32(const cn_pool_f32_args *a, float *scratch, size_
     const size_t rows = cn_min(p.band, w->out[1] - y);
     const float *in = a->in + index * cn_volume(w->in), *src = k ? in + z * w->in[1] * w->in[2] : scratch;
     float *out = a->out + index * pixels + (z * w->out[1] + y) * w->out[2];
-    if (!k) cn_plane_copy_f32(w, &p, in, z, y, sum ? 0.0f : cn_least_f32(), scratch);
+    if (!k) cn_plane_copy_f32(w, &p, in, 0, z, y, sum ? 0.0f : cn_least_f32(), scratch);
     if (sum) cn_pool_band_f32(a, &p, src, CN_WINDOW_SUM, z, y, rows, k, stride, counts, out);
     else cn_pool_band_f32(a, &p, src, CN_WINDOW_MAX, z, y, rows, k, stride, counts, out);
   }

@@ -92,7 +92,7 @@ static Row bench_conv(const KernelSet *s, const Layer *l, int repeats) {
   const size_t depth = l->c * l->kernel * l->kernel;
   float *in = bench_values(l->c * l->in * l->in), *weights = bench_values(l->m * depth), *bias = bench_values(l->m);
   float *packed = bench_values(cn_pack_size(depth, l->m, s->mr)), *scratch;
-  const int direct = cn_conv_direct_wins(&a.window, s->lanes, s->mr, s->nr);
+  const int direct = cn_conv_direct_wins(&a.window, s->lanes, s->nr);
   float *result = bench_values(l->m * out * out);
   cn_pack_conv_f32(weights, 1, l->m, l->c, l->kernel * l->kernel, s->mr, packed);
   a.in = in;
