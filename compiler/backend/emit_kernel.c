@@ -360,6 +360,7 @@ static bool emit_blocked_conv(EmitCtx *c, const Step *s) {
   if (v->winograd.side) {
     kernel_arg(&k, ".band = %zu", v->winograd.band);
     kernel_arg(&k, ".groups = %zu", v->winograd.groups);
+    kernel_arg(&k, ".part = %zu", v->winograd.part);
   } else if (!v->depthwise) {
     if (x->rank == 4) kernel_arg(&k, ".plain = 1");
     kernel_arg(&k, ".blocks = %u", v->most.blocks);

@@ -115,7 +115,7 @@ static void nest_print(StrBuf *b, const Nest *n) {
 }
 
 static void conv_print(StrBuf *b, const ConvStep *s) {
-  if (s->winograd.side) sb_printf(b, " winograd %zux%zu by %zu", s->winograd.side, s->winograd.side, s->winograd.band);
+  if (s->winograd.side) sb_printf(b, " winograd %zux%zu by %zu, sums of %zu", s->winograd.side, s->winograd.side, s->winograd.band, s->winograd.part);
 }
 
 static void block_print(StrBuf *b, const Program *p, const Block *block) {

@@ -134,9 +134,9 @@ typedef struct AttentionStep {
 
 /* A convolution by tiles of the result (lower/winograd.h). */
 typedef struct Winograd {
-  size_t side;         /* of a tile, in pixels; 0: none */
-  size_t band, groups; /* as cn_winograd_f32_args has them */
-  size_t bands;        /* of one image */
+  size_t side;               /* of a tile, in pixels; 0: none */
+  size_t band, groups, part; /* as cn_winograd_f32_args has them */
+  size_t bands;              /* of one image */
 } Winograd;
 
 /* A driver over blocked channels and what one call of it computes (cn_blocked_way of kernels/blocked.h). */

@@ -75,8 +75,11 @@ static void place_gains(const Transform *t, double *ret) {
   }
 }
 
-/* Too large for a bound where there is nothing to compare with: weights of zero, or not finite. */
-double winograd_error_squared(size_t side, const float *weights, size_t m, size_t c) {
+#define UNBOUNDED 1e30
+
+/* The error of a convolution by tiles of `side`, RMS over inputs of one size without a pattern, as a multiple of the direct one's (docs/NUMERICS.md), squared;
+ * too large for a bound where there is nothing to compare with: weights of zero, or not finite. */
+static double error_squared(size_t side, const float *weights, size_t m, size_t c, size_t part) {
   const Transform t = transform_of(side);
   double gain[MOST_PLACES], u[MOST_PLACES][MOST_PLACES], tiles = 0, direct = 0;
   place_gains(&t, gain);
@@ -87,8 +90,8 @@ double winograd_error_squared(size_t side, const float *weights, size_t m, size_
       for (size_t j = 0; j < t.places; j++) tiles += gain[i] * gain[j] * u[i][j] * u[i][j];
     for (size_t k = 0; k < TAPS * TAPS; k++) direct += (double)g[k] * (double)g[k];
   }
-  const double ratio = tiles * (sum_roundings((double)c, CN_WINOGRAD_PART) + TRANSFORM_ROUNDINGS) / (direct * sum_roundings((double)(TAPS * TAPS * c), DIRECT_PART));
-  return direct > 0 && ratio < WINOGRAD_UNBOUNDED ? ratio : WINOGRAD_UNBOUNDED;
+  const double ratio = tiles * (sum_roundings((double)c, (double)part) + TRANSFORM_ROUNDINGS) / (direct * sum_roundings((double)(TAPS * TAPS * c), DIRECT_PART));
+  return direct > 0 && ratio < UNBOUNDED ? ratio : UNBOUNDED;
 }
 
 /* ---- time ---- */
@@ -117,6 +120,9 @@ static int64_t tiles_time(const Layer *y, size_t side, int64_t tiles, int64_t ba
 /* ---- choice ---- */
 /* A layer's error is at most 3 times the direct one's, so that a model's stays under 4 times. */
 #define MOST_ERROR 3
+
+/* Channels whose products are summed at once: shorter sums have less error, and cost loads and stores. */
+enum { MOST_PART = 32, LEAST_PART = 16 };
 
 /* Less than a tenth of the time is not worth another order of sums, nor larger tiles their error. */
 enum { WORTH_OF_100 = 90, LEAST_BAND = 512 << 10, LEAST_SHARED_BLOCKS = 6 };
@@ -155,9 +161,11 @@ Winograd winograd_choose(const Target *t, const cn_window *w, const float *weigh
     const int64_t band = band_of(w, &y, side, room), tiles = (int64_t)cn_winograd_tiles(w, side);
     if (band < 1) continue;
     const int64_t time = tiles_time(&y, side, tiles, (tiles + band - 1) / band);
-    if (time > least / 100 * WORTH_OF_100 || winograd_error_squared(side, weights, m, w->c) > MOST_ERROR * MOST_ERROR) continue;
+    size_t part = MOST_PART;
+    while (part >= LEAST_PART && error_squared(side, weights, m, w->c, part) > MOST_ERROR * MOST_ERROR) part /= 2;
+    if (time > least / 100 * WORTH_OF_100 || part < LEAST_PART) continue;
     least = time;
-    best = (Winograd){.side = side, .band = (size_t)band, .groups = (size_t)((blocks + most - 1) / most)};
+    best = (Winograd){.side = side, .band = (size_t)band, .groups = (size_t)((blocks + most - 1) / most), .part = part};
     if (shared && band == tiles) share_band(tiles, blocks, &best);
     best.bands = (size_t)((tiles + (int64_t)best.band - 1) / (int64_t)best.band);
   }

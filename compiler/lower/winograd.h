@@ -14,11 +14,6 @@ enum { WINOGRAD_MANY_BANDS = 16 };
  * shared: bands, or the groups of one band, are to be an even number. */
 Winograd winograd_choose(const Target *t, const cn_window *w, const float *weights, size_t m, int64_t room, bool shared);
 
-/* The error of a convolution by tiles of `side`, RMS over inputs of one size without a pattern, as a multiple of the direct one's
- * (docs/NUMERICS.md), squared. */
-double winograd_error_squared(size_t side, const float *weights, size_t m, size_t c);
-#define WINOGRAD_UNBOUNDED 1e30
-
 /* Weights [m][c][3][3], transformed in double and rounded once: [places][groups][c][blocks of the group][lanes], zeros behind m. */
 float *winograd_pack(Arena *a, const Winograd *v, const float *weights, size_t m, size_t c, size_t lanes);
 

@@ -23,9 +23,6 @@ CN_INLINE size_t cn_winograd_scratch(const cn_window *w, size_t n, size_t band, 
   return cn_winograd_places(n) * (cn_winograd_plane(band, cn_round_up(w->c, lanes)) + cn_winograd_plane(band, w->m));
 }
 
-/* Channels whose products are summed before that is added to the sums of others. */
-#define CN_WINOGRAD_PART 32
-
 /* The transforms of a side of 4, as exact floats. Its points are 0, A, -A, B, -B and infinity, which multiply the error of rounding
  * less than the customary 1 and 2 do (docs/NUMERICS.md). */
 #define CN_WINOGRAD_A 0.625f

@@ -16,6 +16,7 @@ typedef struct cn_winograd_f32_args {
   cn_window window;     /* c: channels as they lie in `in`; m: output channels, a multiple of the LANES */
   size_t band;          /* tiles that are transformed together, of one image */
   size_t groups;        /* parts of the output blocks, at most CN_WINOGRAD_BLOCKS blocks each */
+  size_t part;          /* channels whose products are summed before that is added to the sums of others: 16 or 32 */
   const float *in;      /* [images][blocks][height][width][LANES] */
   const float *weights; /* transformed: [places][groups][c][blocks of the group][LANES] */
   float *out;
@@ -145,22 +146,22 @@ CN_KERNEL void cn_winograd_before_f32(size_t n, const cn_winograd_job *j) {
 typedef struct cn_winograd_product {
   const float *in, *weights, *end; /* end: of all weights, which are asked for ahead of their turn */
   float *out;
-  size_t count, in_row, out_row, depth, blocks;
+  size_t count, in_row, out_row, depth, blocks, part;
 } cn_winograd_product;
 
-/* np tiles, n of them inside, and nb blocks: channels c0 .. c1 of them, added to what is there if c0; sums of CN_WINOGRAD_PART channels, for the error that
- * long ones bring. */
+/* np tiles, n of them inside, and nb blocks: channels c0 .. c1 of them, added to what is there if c0; sums by parts, for the error that long ones
+ * bring. */
 CN_KERNEL void cn_winograd_sums_f32(const cn_winograd_product *p, size_t tile, size_t n, size_t c0, size_t c1, const float *ahead,
                                     size_t step, size_t nb, size_t np) {
   float *out = p->out + tile * p->out_row;
-  for (size_t c = c0; c < c1; c += CN_WINOGRAD_PART, ahead += CN_WINOGRAD_PART * step) {
+  for (size_t c = c0; c < c1; c += p->part, ahead += p->part * step) {
     const float *x[12];
     cn_vf32 sums[24];
     CN_UNROLL(12)
     for (size_t i = 0; i < np; i++) x[i] = p->in + (tile + cn_min(i, n - 1)) * p->in_row + c;
     CN_UNROLL(24)
     for (size_t i = 0; i < nb * np; i++) sums[i] = cn_vf32_zero();
-    cn_blocked_products_f32(x, 0, p->weights + c * nb * CN_VF32_LANES, ahead, step, nb * CN_VF32_LANES > 32, cn_min(CN_WINOGRAD_PART, c1 - c), 0,
+    cn_blocked_products_f32(x, 0, p->weights + c * nb * CN_VF32_LANES, ahead, step, nb * CN_VF32_LANES > 32, cn_min(p->part, c1 - c), 0,
                             nb, np, sums);
     if (c) {
       CN_UNROLL(24)
@@ -175,7 +176,7 @@ CN_KERNEL void cn_winograd_sums_f32(const cn_winograd_product *p, size_t tile, s
 
 /* A part of the depth at a time: its weights stay in the first cache. Tiles ask for the part behind it, each for its share. */
 CN_KERNEL void cn_winograd_product_of(const cn_winograd_product *p, size_t nb, size_t np) {
-  const size_t part = CN_WINOGRAD_PART * nb * CN_VF32_LANES, each = cn_max(1, 2048 / part) * CN_WINOGRAD_PART;
+  const size_t each = cn_max(1, 2048 / (p->part * nb * CN_VF32_LANES)) * p->part;
   const size_t step = cn_min(nb * CN_VF32_LANES > 32 ? 32 : 16, cn_ceil_div(nb * CN_VF32_LANES, cn_ceil_div(p->count, np)));
   for (size_t c0 = 0; c0 < p->depth; c0 += each) {
     const size_t c1 = cn_min(p->depth, c0 + each);
@@ -292,7 +293,7 @@ CN_KERNEL void cn_winograd_products_f32(size_t n, const cn_winograd_job *j, size
       const size_t b0 = cn_winograd_block(blocks, a->groups, g), b1 = cn_winograd_block(blocks, a->groups, g + 1);
       const cn_winograd_product p = {j->before + e * j->before_plane, a->weights + e * one + b0 * CN_VF32_LANES * a->window.c,
                                      a->weights + cn_winograd_places(n) * one, j->after + e * j->after_plane + b0 * CN_VF32_LANES,
-                                     j->count, j->before_row, a->window.m, a->window.c, b1 - b0};
+                                     j->count, j->before_row, a->window.m, a->window.c, b1 - b0, a->part};
       cn_winograd_product_f32(&p);
     }
   }

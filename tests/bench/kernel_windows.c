@@ -98,7 +98,7 @@ static void run_winograd(const KernelSet *s, const void *job) {
 static void bench_winograd(Bench *b, const char *kernel, size_t side, Shape p, size_t bands) {
   const cn_window w = window_of(&p);
   const size_t blocks = w.m / b->s->lanes, tiles = cn_winograd_tiles(&w, side);
-  WinogradJob j = {{.window = w, .band = cn_ceil_div(tiles, bands), .groups = cn_ceil_div(blocks, b->s->winograd_blocks), .in = bench_room(b, w.c * cn_volume(w.in)),
+  WinogradJob j = {{.window = w, .band = cn_ceil_div(tiles, bands), .groups = cn_ceil_div(blocks, b->s->winograd_blocks), .part = 32, .in = bench_room(b, w.c * cn_volume(w.in)),
                     .weights = bench_room(b, cn_winograd_places(side) * w.c * w.m), .out = bench_room(b, w.m * cn_volume(w.out)),
                     .ep = {.flags = CN_EP_ROW_BIAS | CN_EP_CLAMP, .bias = bench_room(b, w.m), .hi = 6.0f}}, NULL, side};
   j.scratch = bench_room(b, cn_winograd_scratch(&w, side, j.a.band, b->s->lanes));

@@ -92,7 +92,7 @@ static void compare_4(Case *c, const cn_conv_f32_args *a, const float *w, const 
 
 static cn_winograd_f32_args winograd_args(Case *c, const cn_conv_f32_args *a, size_t n) {
   const WinogradCase k = winograd_case(c, &a->window, n);
-  cn_winograd_f32_args w = {.window = a->window, .band = k.band, .groups = k.groups, .weights = a->weights};
+  cn_winograd_f32_args w = {.window = a->window, .band = k.band, .groups = k.groups, .part = c->index % 3 ? 32 : 16, .weights = a->weights};
   w.window.m = k.room;
   return w;
 }
