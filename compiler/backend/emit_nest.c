@@ -39,33 +39,40 @@ void nest_store(NestPrinter *p, ExprPrinter *e, Str value, unsigned indent) {
 }
 
 /* ---- map -------------------------------------------------------------------------------------------------------------------- */
+/* Places that data give, but not for each element of the last axis. */
+static bool is_steady(const ExprPrinter *e, const Access *a) {
+  for (uint32_t k = 0; k < a->n_indirect; k++)
+    if (e->depth[a->indirect[k].node] >= e->n_axes) return false;
+  return true;
+}
+
 /* Vectors along the last axis are loads and stores. */
-static bool has_lanes(const NestPrinter *p) {
+static bool has_lanes(const NestPrinter *p, const ExprPrinter *e) {
   const Nest *n = p->n;
   const uint32_t last = n->n_axes - 1;
   if (!n->n_axes || n->map.n == 1 || !dim_is(n->store.stride[last], 1) || n->store.n_indirect) return false;
   if (dtype_rows[p->p->tensors.data[n->store.tensor].dtype].bits < 8) return false;
   for (uint32_t k = 0; k < n->n_loads; k++) {
     const Dim *stride = n->loads[k].stride[last];
-    if (n->loads[k].n_indirect || !(dim_is(stride, 0) || dim_is(stride, 1))) return false;
+    if (!is_steady(e, &n->loads[k]) || !(dim_is(stride, 0) || dim_is(stride, 1))) return false;
     if (dtype_rows[p->p->tensors.data[n->loads[k].tensor].dtype].bits < 8) return false;
   }
   return true;
 }
 
 /* Compilers make vector code of a loop at -O2 only where they know that its trip count is a multiple of the vector's length. */
-static bool wants_lanes(const NestPrinter *p) {
+static bool wants_lanes(const NestPrinter *p, const ExprPrinter *e) {
   const uint32_t last = p->n->n_axes - 1;
   int64_t extent;
-  if (!has_lanes(p)) return false;
+  if (!has_lanes(p, e)) return false;
   return p->parted == last || !dim_is_const(p->n->extent[last], &extent) || (extent >= LANES && extent % LANES != 0);
 }
 
 /* A last axis of few lanes, a block of channels: a vector or some. */
-static bool is_lanes(const NestPrinter *p) {
+static bool is_lanes(const NestPrinter *p, const ExprPrinter *e) {
   const uint32_t last = p->n->n_axes - 1;
   int64_t extent;
-  return has_lanes(p) && last > 0 && p->parted != last && dim_is_const(p->n->extent[last], &extent) && extent <= UNROLLED && extent % 4 == 0;
+  return has_lanes(p, e) && last > 0 && p->parted != last && dim_is_const(p->n->extent[last], &extent) && extent <= UNROLLED && extent % 4 == 0;
 }
 
 /* The last axis by LANES elements a turn, then the rest one by one. What outer loops know is declared once, by e. */
@@ -130,12 +137,12 @@ static void open_turned(NestPrinter *p, unsigned indent) {
 
 static void print_map(NestPrinter *p) {
   const uint32_t n = p->n->n_axes, turned = turned_axis(p);
-  if (turned == n && wants_lanes(p)) {
+  ExprPrinter e = nest_map_printer(p);
+  if (turned == n && wants_lanes(p, &e)) {
     print_map_lanes(p);
     return;
   }
-  const bool lanes = turned == n && is_lanes(p);
-  ExprPrinter e = nest_map_printer(p);
+  const bool lanes = turned == n && is_lanes(p, &e);
   unsigned indent = 2;
   expr_print_depth(&e, p->b, 0, indent);
   for (uint32_t j = 0; j < n; j++, indent += 2) {
