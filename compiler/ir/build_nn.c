@@ -85,6 +85,19 @@ static const Dim *pool_windows(Builder *b, const Dim *in, const PoolAttr *a, uin
   return dim_addc(c, dim_min(c, dim_ceildiv(c, room, stride), last_start), 1);
 }
 
+/* One window that is all of the image: a reduction of its axes. */
+static bool is_global(const PoolAttr *a, const Value *x) {
+  for (uint32_t i = 0; i < a->n_spatial; i++)
+    if (!dim_is(x->type.dims[2 + i], a->kernel[i]) || a->dilation[i] != 1 || !dim_is(a->pad_lo[i], 0) || !dim_is(a->pad_hi[i], 0)) return false;
+  return true;
+}
+
+static Value *global_pool(Builder *b, Value *x, const PoolAttr *a) {
+  const uint32_t spatial = ((1u << a->n_spatial) - 1) << 2;
+  if (a->kind == POOL_AVERAGE) return build_reduce_mean(b, x, spatial, true);
+  return build_reduce(b, a->kind == POOL_MAX ? REDUCE_MAX : REDUCE_SUM, x, spatial, true);
+}
+
 Value *build_pool(Builder *b, Value *x, PoolAttr attr, bool ceil_mode, Value **ret_indices) {
   if (ret_indices) *ret_indices = NULL;
   if (!x) return NULL;
@@ -93,6 +106,7 @@ Value *build_pool(Builder *b, Value *x, PoolAttr attr, bool ceil_mode, Value **r
                 attr.n_spatial + 2, attr.n_spatial);
     return NULL;
   }
+  if (!ret_indices && attr.kind != POOL_LP && is_global(&attr, x)) return global_pool(b, x, &attr);
   const Dim *dims[MAX_RANK];
   const uint32_t first = x->type.rank - attr.n_spatial;
   memcpy(dims, x->type.dims, x->type.rank * sizeof *dims);

@@ -39,7 +39,7 @@ const Dim *scratch_conv(DimCtx *c, const Target *t, const WindowDims *w, const D
   return dim_mulc(c, dim_addc(c, floats, lanes(t)), F32);
 }
 
-/* The band starts with four rows and grows only while the copy stays under CN_PLANE_F32_FLOATS. */
+/* The band starts with four rows at most and grows only while the copy stays under CN_PLANE_F32_FLOATS. */
 const Dim *scratch_plane(DimCtx *c, const Target *t, const WindowDims *w, bool counts) {
   const Dim *reach = dim_addc(c, w->kernel[2], -1);
   const Dim *pitch = dim_add(c, round_up(c, w->out[2], lanes(t)), dim_floordiv(c, dim_mulc(c, reach, w->dilation[2]), dim_const(c, w->stride[2])));

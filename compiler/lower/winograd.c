@@ -77,9 +77,10 @@ static void place_gains(const Transform *t, double *ret) {
 
 #define UNBOUNDED 1e30
 
-/* The error of a convolution by tiles of `side`, RMS over inputs of one size without a pattern, as a multiple of the direct one's (docs/NUMERICS.md), squared;
- * too large for a bound where there is nothing to compare with: weights of zero, or not finite. */
-static double error_squared(size_t side, const float *weights, size_t m, size_t c, size_t part) {
+/* The error of a convolution by tiles of `side` RMS over inputs of one size without a pattern, as a multiple of
+ * the direct one's (docs/NUMERICS.md), squared, for each rounding of a tile's sums; too large for a bound where there is
+ * nothing to compare with: weights of zero, or not finite. */
+static double rounding_error(size_t side, const float *weights, size_t m, size_t c) {
   const Transform t = transform_of(side);
   double gain[MOST_PLACES], u[MOST_PLACES][MOST_PLACES], tiles = 0, direct = 0;
   place_gains(&t, gain);
@@ -90,8 +91,22 @@ static double error_squared(size_t side, const float *weights, size_t m, size_t 
       for (size_t j = 0; j < t.places; j++) tiles += gain[i] * gain[j] * u[i][j] * u[i][j];
     for (size_t k = 0; k < TAPS * TAPS; k++) direct += (double)g[k] * (double)g[k];
   }
-  const double ratio = tiles * (sum_roundings((double)c, (double)part) + TRANSFORM_ROUNDINGS) / (direct * sum_roundings((double)(TAPS * TAPS * c), DIRECT_PART));
+  const double ratio = tiles / (direct * sum_roundings((double)(TAPS * TAPS * c), DIRECT_PART));
   return direct > 0 && ratio < UNBOUNDED ? ratio : UNBOUNDED;
+}
+
+/* A layer's error is at most 3 times the direct one's, so that a model's stays under 4 times. */
+#define MOST_ERROR 3
+
+/* Channels whose products are summed at once: shorter sums have less error, and cost loads and stores. */
+enum { MOST_PART = 32, LEAST_PART = 16 };
+
+/* The longest part that keeps the error's bound; 0: none does. */
+static size_t part_within(size_t side, const float *weights, size_t m, size_t c) {
+  const double each = rounding_error(side, weights, m, c);
+  size_t part = MOST_PART;
+  while (part >= LEAST_PART && each * (sum_roundings((double)c, (double)part) + TRANSFORM_ROUNDINGS) > MOST_ERROR * MOST_ERROR) part /= 2;
+  return part >= LEAST_PART ? part : 0;
 }
 
 /* ---- time ---- */
@@ -118,12 +133,6 @@ static int64_t tiles_time(const Layer *y, size_t side, int64_t tiles, int64_t ba
 }
 
 /* ---- choice ---- */
-/* A layer's error is at most 3 times the direct one's, so that a model's stays under 4 times. */
-#define MOST_ERROR 3
-
-/* Channels whose products are summed at once: shorter sums have less error, and cost loads and stores. */
-enum { MOST_PART = 32, LEAST_PART = 16 };
-
 /* Less than a tenth of the time is not worth another order of sums, nor larger tiles their error. */
 enum { WORTH_OF_100 = 90, LEAST_BAND = 512 << 10, LEAST_SHARED_BLOCKS = 6 };
 
@@ -161,9 +170,9 @@ Winograd winograd_choose(const Target *t, const cn_window *w, const float *weigh
     const int64_t band = band_of(w, &y, side, room), tiles = (int64_t)cn_winograd_tiles(w, side);
     if (band < 1) continue;
     const int64_t time = tiles_time(&y, side, tiles, (tiles + band - 1) / band);
-    size_t part = MOST_PART;
-    while (part >= LEAST_PART && error_squared(side, weights, m, w->c, part) > MOST_ERROR * MOST_ERROR) part /= 2;
-    if (time > least / 100 * WORTH_OF_100 || part < LEAST_PART) continue;
+    if (time > least / 100 * WORTH_OF_100) continue;
+    const size_t part = part_within(side, weights, m, w->c);
+    if (part == 0) continue;
     least = time;
     best = (Winograd){.side = side, .band = (size_t)band, .groups = (size_t)((blocks + most - 1) / most), .part = part};
     if (shared && band == tiles) share_band(tiles, blocks, &best);

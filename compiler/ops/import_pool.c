@@ -17,17 +17,9 @@ static PoolAttr pool_attr(PoolKind kind, const Window *w) {
                     .pad_hi = w->hi};
 }
 
-/* One window that is all of the image. */
-static bool is_global(const Window *w, const Value *x) {
-  for (uint32_t i = 0; i < w->n; i++)
-    if (!dim_is(x->type.dims[2 + i], w->kernel[i]) || w->dilation[i] != 1 || !dim_is(w->lo[i], 0) || !dim_is(w->hi[i], 0)) return false;
-  return true;
-}
-
 bool import_max_pool(OpContext *c) {
   Window w;
   if (!pool_window(c, op_in(c, 0), &w)) return false;
-  if (is_global(&w, op_in(c, 0)) && !op_wants(c, 1)) return op_give(c, 0, build_reduce(&c->b, REDUCE_MAX, op_in(c, 0), axes_from(2, 2 + w.n), true));
   PoolAttr attr = pool_attr(POOL_MAX, &w);
   attr.column_major = op_int(c, "storage_order", 0) != 0;
   const bool ceil_mode = op_int(c, "ceil_mode", 0) != 0 && !w.same;
@@ -48,7 +40,6 @@ bool import_nhwc_max_pool(OpContext *c) {
 Value *op_average_pool(OpContext *c, Value *x) {
   Window w;
   if (!pool_window(c, x, &w)) return NULL;
-  if (is_global(&w, x)) return build_reduce_mean(&c->b, x, axes_from(2, 2 + w.n), true);
   PoolAttr attr = pool_attr(POOL_AVERAGE, &w);
   attr.count_include_pad = op_int(c, "count_include_pad", 0) != 0;
   return build_pool(&c->b, x, attr, op_int(c, "ceil_mode", 0) != 0 && !w.same, NULL);

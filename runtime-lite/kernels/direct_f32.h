@@ -126,7 +126,7 @@ CN_INLINE void cn_direct_offsets_f32(const cn_window *w, const cn_plane *p, uint
 CN_DRIVER void cn_conv_f32_direct(const cn_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
   const cn_window *w = &a->window;
   const cn_plane p = cn_direct_plane(w, CN_VF32_LANES);
-  const size_t bands = cn_ceil_div(w->out[1], p.band), channel = w->kernel[0] * p.slice;
+  const size_t bands = cn_ceil_div(w->out[1], p.band), channel = w->kernel[0] * p.slice, image = cn_volume(w->in);
   uint32_t *offsets = (uint32_t *)(void *)(scratch + w->c * channel + CN_VF32_LANES);
   cn_direct_offsets_f32(w, &p, offsets);
   for (size_t t = t0; t < t1; t++) {
@@ -143,10 +143,8 @@ CN_DRIVER void cn_conv_f32_direct(const cn_conv_f32_args *a, float *scratch, siz
     d.out = a->out + index * w->m * d.pixels + n0;
     d.rows = cn_min(p.band, w->out[1] - y);
     d.down = w->stride[1] * p.row;
-    for (size_t c = 0; c < w->c; c++) {
-      const size_t image = cn_volume(w->in);
+    for (size_t c = 0; c < w->c; c++)
       cn_plane_copy_f32(w, &p, a->in + (index * w->c + c) * image, c + 1 < w->c ? image : 0, z, y, 0.0f, scratch + c * channel);
-    }
     cn_direct_band_f32(&d, w->m);
     if (a->ep.tile) a->ep.tile(a->ep.ctx, d.out, d.pixels, index, 0, w->m, n0, d.rows * w->out[2]);
   }

@@ -47,7 +47,7 @@ CN_INLINE size_t cn_direct_scratch(const cn_window *w, size_t lanes) {
 /* Whether a convolution of known sizes should run direct (cn_conv_f32_direct) rather than gathered (cn_conv_f32), for a
  * target's vector width and register tile. Cycles for a row of the tile's pixels and one place of the depth, fitted to measured
  * layers on AVX2: direct m / use of the lanes, gathered m + 8 + 5 for each row of the image that the pixels touch + 20 / c. A
- * band's copy must stay in the second cache; so much depth that its offsets do not. */
+ * band's copy must stay in the second cache, the depth's offsets in the first. */
 CN_INLINE int cn_conv_direct_wins(const cn_window *w, size_t lanes, size_t nr) {
   const size_t depth = cn_volume(w->kernel) * w->c, width = w->out[2], padded = cn_round_up(width, lanes);
   if (cn_volume(w->kernel) == 1 || cn_volume(w->out) == 0 || depth == 0) return 0;
