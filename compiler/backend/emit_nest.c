@@ -108,6 +108,7 @@ static void print_map_lanes(NestPrinter *p) {
   indent -= 2;
   print_lanes(p, &e, &rest, indent);
   for (uint32_t j = 0; j < last; j++) nest_close_loop(p, indent -= 2);
+  p->may_fail |= e.may_fail;
 }
 
 /* The axis along which a load's neighbours lie, where that is not the last one and both are long: a transposition. Else the number

@@ -583,11 +583,17 @@ static bool term_eval(const DimTerm *t, const int64_t *symbols, int64_t *ret) {
   return true;
 }
 
+/* A small image's side, or the nearest that the range allows. */
+static int64_t usual_size(const Dim *symbol) {
+  enum { USUAL = 160 };
+  return symbol->lo > USUAL ? symbol->lo : symbol->hi < USUAL ? symbol->hi : USUAL;
+}
+
 bool dim_eval(const Dim *d, const int64_t *symbols, int64_t *ret) {
   int64_t a, b;
   switch (d->kind) {
     case DIM_CONST: *ret = d->value; return true;
-    case DIM_SYMBOL: *ret = symbols[d->symbol.index]; return true;
+    case DIM_SYMBOL: *ret = symbols ? symbols[d->symbol.index] : usual_size(d); return true;
     case DIM_POLY:
       *ret = 0;
       for (uint32_t i = 0; i < d->poly.n_terms; i++)

@@ -96,7 +96,7 @@ bool dim_never_above(DimCtx *c, const Dim *a, const Dim *b);
  * that sizes have 32 bits, so memory for them is taken when they are known. */
 const Dim *dim_upper(DimCtx *c, const Dim *d);
 
-/* Value for given symbol values (by symbol index); false on overflow or division by zero. */
+/* Value for given symbol values (by symbol index; NULL: usual ones, for comparing costs); false on overflow or division by zero. */
 bool dim_eval(const Dim *d, const int64_t *symbols, int64_t *ret);
 
 /* Each symbol that d depends on, once; calls f(user, symbol). */

@@ -82,12 +82,12 @@ static bool slides_best(const Target *t, const cn_window *w, bool plain) {
 }
 
 /* ---- Winograd ---- */
-/* Bytes of an image, where they lie in the workspace. */
+/* Bytes of images, where they lie in the workspace; of one where their number is open. */
 static int64_t stored_bytes(const Value *v) {
   int64_t bytes = sizeof(float), n;
   if (!v->def) return 0; /* the caller's */
   for (uint32_t i = 0; i < v->type.rank; i++)
-    if (dim_is_const(v->type.dims[i], &n) && n < INT32_MAX && bytes < INT64_C(1) << 32) bytes *= n;
+    if ((dim_is_const(v->type.dims[i], &n) || (i > 0 && dim_eval(v->type.dims[i], NULL, &n))) && n < INT32_MAX && bytes < INT64_C(1) << 32) bytes *= n;
   return bytes;
 }
 
@@ -107,6 +107,14 @@ static int64_t most_conv_bytes(const Graph *g) {
 static int64_t scratch_room(Lower *l, const Node *n) {
   if (!l->workspace) l->workspace = most_conv_bytes(l->ir->main);
   return (l->workspace + l->workspace / 10 - conv_bytes(n)) / 2;
+}
+
+/* Bytes: no more tiles at a time than the image has. */
+static const Dim *winograd_scratch(DimCtx *c, const BlockedWindow *w, const Winograd *v, size_t lanes) {
+  const Dim *side = dim_const(c, (int64_t)v->side), *tiles = dim_mul(c, dim_ceildiv(c, w->out[0], side), dim_ceildiv(c, w->out[1], side));
+  const size_t none = cn_winograd_scratch(&w->usual, v->side, 0, lanes), each = cn_winograd_scratch(&w->usual, v->side, 1, lanes) - none;
+  const Dim *floats = dim_addc(c, dim_mulc(c, dim_min(c, tiles, dim_const(c, (int64_t)v->band)), (int64_t)each), (int64_t)none);
+  return dim_mulc(c, floats, (int64_t)sizeof(float));
 }
 
 static bool is_3x3(const cn_window *w) {
@@ -133,14 +141,12 @@ static uint32_t lower_dense_weights(Lower *l, const Node *n, const Shape *shape,
   const Value *w = n->in[1];
   const Target *t = l->opt->target;
   split_blocks(l, s, (uint32_t)shape->blocks);
-  if (l->opt->winograd && !window->open && !shape->plain && s->attr.group == 1 && is_3x3(&window->most)) {
+  if (l->opt->winograd && !shape->plain && s->attr.group == 1 && is_3x3(&window->most)) {
     const float *weights = tensor_host_elements(l->a, w->data);
-    cn_window one = window->most;
-    one.images = 1;
-    s->winograd = winograd_choose(t, &one, weights, shape->m, scratch_room(l, n), l->opt->shared);
+    s->winograd = winograd_choose(t, &window->usual, weights, shape->m, scratch_room(l, n), l->opt->shared);
     if (s->winograd.side) {
       const Winograd *v = &s->winograd;
-      *ret_scratch = dim_const(c, (int64_t)(cn_winograd_scratch(&one, v->side, v->band, shape->block) * sizeof(float)));
+      *ret_scratch = winograd_scratch(c, window, v, shape->block);
       return constant_floats(l, shape->blocks * shape->block * shape->c * cn_winograd_places(v->side),
                              winograd_pack(l->a, v, weights, shape->m, shape->c, shape->block), w->name);
     }

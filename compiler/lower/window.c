@@ -82,18 +82,26 @@ const Dim *window_direct(DimCtx *c, const Target *t, const WindowDims *w, const 
   return dim_const(c, (int64_t)(cn_direct_scratch(&known, lanes) * sizeof(float)));
 }
 
+static const Dim *usual_size(DimCtx *c, const Dim *d) {
+  int64_t n;
+  return dim_const(c, dim_eval(d, NULL, &n) && n > 0 ? n : 0);
+}
+
 BlockedWindow window_blocked(DimCtx *c, const WindowDims *w, const Dim *images, int64_t groups, const Dim *channels, const Dim *m) {
   enum { MANY = 1 << 10 }; /* more change nothing */
-  const Dim *most = dim_const(c, MANY), *counts[3] = {images, channels, m};
-  WindowDims large = *w;
-  BlockedWindow ret = {.width = w->out[2], .many = !dim_is_const(images, NULL)};
+  const Dim *most = dim_const(c, MANY), *counts[3] = {images, channels, m}, *one[3] = {c->one, channels, m};
+  WindowDims large = *w, usual = *w;
+  BlockedWindow ret = {.out = {w->out[1], w->out[2]}, .many = !dim_is_const(images, NULL)};
   for (int i = 0; i < 3; i++) {
     ret.open = ret.open || !dim_is_const(w->in[i], NULL) || !dim_is_const(w->out[i], NULL);
     if (!dim_is_const(w->in[i], NULL)) large.in[i] = most;
     if (!dim_is_const(w->out[i], NULL)) large.out[i] = most;
+    usual.in[i] = usual_size(c, w->in[i]);
+    usual.out[i] = usual_size(c, w->out[i]);
   }
   if (ret.many) counts[0] = most;
   (void)window_known(&large, counts, groups, &ret.most); /* pass_layout takes no other */
+  (void)window_known(&usual, one, groups, &ret.usual);
   return ret;
 }
 
@@ -104,7 +112,7 @@ static const Dim *open_copy(DimCtx *c, const BlockedWindow *w, size_t span) {
   const size_t tall = (v->kernel[1] - 1) * v->dilation[1] + 1, reach = (v->kernel[2] - 1) * v->dilation[2] + 1;
   const size_t again = cn_ceil_div(2 * (tall - cn_min(tall, v->stride[1])), v->stride[1]), height = (1 + again) * v->stride[1] + tall;
   const size_t fixed = span * v->stride[1] * (v->stride[2] + reach) + height * reach;
-  return dim_addc(c, dim_mulc(c, w->width, (int64_t)(height * v->stride[2] * v->c)), (int64_t)(fixed * v->c));
+  return dim_addc(c, dim_mulc(c, w->out[1], (int64_t)(height * v->stride[2] * v->c)), (int64_t)(fixed * v->c));
 }
 
 const Dim *window_blocked_scratch(DimCtx *c, const Target *t, const BlockedWindow *w, bool plain, const BlockedCall *call) {

@@ -15,9 +15,10 @@ const Dim *window_direct(DimCtx *c, const Target *t, const WindowDims *w, const 
 
 /* The window of a convolution over blocked channels, whose heights and widths may be open. */
 typedef struct BlockedWindow {
-  cn_window most;   /* large ones in place of those that are open, and as many images: what needs no less memory */
-  const Dim *width; /* of the output */
-  bool open, many;  /* sizes are; the number of images is */
+  cn_window most;      /* large ones in place of those that are open, and as many images: what needs no less memory */
+  cn_window usual;     /* one image, of usual sizes (dim_eval) where they are open */
+  const Dim *out[2];   /* height and width of the output */
+  bool open, many;     /* sizes are; the number of images is */
 } BlockedWindow;
 
 BlockedWindow window_blocked(DimCtx *c, const WindowDims *w, const Dim *images, int64_t groups, const Dim *channels, const Dim *m);

@@ -166,6 +166,7 @@ Winograd winograd_choose(const Target *t, const cn_window *w, const float *weigh
   const Layer y = {(int64_t)w->c, lanes, ((int64_t)w->c + lanes - 1) / lanes, blocks, (int64_t)cn_volume(w->out)};
   Winograd best = {0};
   int64_t least = direct_time(&y);
+  if (y.pixels < 1) return best;
   for (size_t side = 2; side <= 4; side += 2) {
     const int64_t band = band_of(w, &y, side, room), tiles = (int64_t)cn_winograd_tiles(w, side);
     if (band < 1) continue;

@@ -1,19 +1,18 @@
 /* Blocked channels: a convolution whose channels are known computes [N][C / block][H][W][block], so that a vector holds one place of
- * neighbouring channels whatever the image's size, of one row too (convolutions of one spatial dimension), open ones too, whose worth is judged as if they
- * were USUAL; pooling, element-wise work, resizing and concatenations behind it stay in that form. Each such node's plain result is a view of the
+ * neighbouring channels whatever the image's size, of one row too (convolutions of one spatial dimension), open ones too, whose worth is judged by usual
+ * sizes (dim_eval); pooling, element-wise work, resizing and concatenations behind it stay in that form. Each such node's plain result is a view of the
  * blocked one, made beside it; where all readers take the blocked one it is dead. */
 #include "passes/passes.h"
 
 #include "kernels/blocked.h"
 
-enum { FEW_CHANNELS = 4, PLAIN_CHANNELS = 8, WORK = 512, CHAIN = 128, CACHED = 8192, SIDE = 1 << 20, AREA = 1 << 24, USUAL = 160 };
+enum { FEW_CHANNELS = 4, PLAIN_CHANNELS = 8, WORK = 512, CHAIN = 128, CACHED = 8192, SIDE = 1 << 20, AREA = 1 << 24 };
 
 typedef struct Copy { Value *v; const Graph *graph; } Copy; /* NULL: none; where it is made: bodies may read it, nobody outside */
 
 typedef struct Layout {
   Arena *arena; /* of the pass */
   int64_t block, sums;
-  int64_t *usual; /* by symbol: what open sizes are taken to be where costs are compared */
   int64_t *ahead; /* by value id before the pass: products of the chain of convolutions, one image's, that reads it */
   bool *taken;    /* so: whether somebody computes on its blocks, behind element-wise work and moves perhaps */
   VEC(Value *) of; /* by id of the plain view: [N][blocks][H][W][block], what lies behind the channels is anything; NULL: none */
@@ -26,18 +25,18 @@ static int64_t size_of(const Value *v, uint32_t axis) {
 }
 
 /* The size of an axis, perhaps about, 1 at least; an open one never above SIDE. */
-static int64_t about(const Layout *l, const Value *v, uint32_t axis) {
+static int64_t about(const Value *v, uint32_t axis) {
   int64_t n;
   if (dim_is_const(v->type.dims[axis], &n)) return n;
-  if (!dim_eval(v->type.dims[axis], l->usual, &n) || n < 1) return 1;
+  if (!dim_eval(v->type.dims[axis], NULL, &n) || n < 1) return 1;
   return n < SIDE ? n : SIDE;
 }
 
 /* Elements behind axis 1 of a value whose sizes there are modest, about. */
-static int64_t area_of(const Layout *l, const Value *v) {
+static int64_t area_of(const Value *v) {
   int64_t area = 1;
   for (uint32_t a = 2; a < v->type.rank; a++) {
-    const int64_t n = about(l, v, a);
+    const int64_t n = about(v, a);
     area = area < AREA ? area * n : area;
   }
   return area;
@@ -205,22 +204,22 @@ static bool plain_window(const ConvAttr *a, const Value *x, const Value *w, cons
 static bool would_slide(const Layout *l, const ConvAttr *a, const Value *w, const Value *y) {
   const uint32_t last = a->n_spatial - 1;
   if (size_of(y, 2 + last) < 0) return false;
-  const size_t out = (size_t)size_of(y, 2 + last), width = (size_t)size_of(w, 2 + last), taps = (size_t)area_of(l, w);
+  const size_t out = (size_t)size_of(y, 2 + last), width = (size_t)size_of(w, 2 + last), taps = (size_t)area_of(w);
   const cn_window row = {.c = (size_t)size_of(w, 1), .out = {1, 1, out}, .kernel = {1, taps / width, width},
                          .stride = {1, 1, (size_t)a->stride[last]}, .dilation = {1, 1, (size_t)a->dilation[last]}};
   return size_of(w, 0) <= l->block && cn_blocked_slides(&row, false, (size_t)l->block, (size_t)l->sums);
 }
 
 /* Whether the padded copy of a plain input is modest, too. */
-static bool has_small_copy(const Layout *l, const ConvAttr *a, const Value *w, const Value *y) {
+static bool has_small_copy(const ConvAttr *a, const Value *w, const Value *y) {
   int64_t area = 1;
-  for (uint32_t i = 0; i < a->n_spatial && area < AREA; i++) area *= (about(l, y, 2 + i) - 1) * a->stride[i] + (size_of(w, 2 + i) - 1) * a->dilation[i] + 1;
+  for (uint32_t i = 0; i < a->n_spatial && area < AREA; i++) area *= (about(y, 2 + i) - 1) * a->stride[i] + (size_of(w, 2 + i) - 1) * a->dilation[i] + 1;
   return area < AREA;
 }
 
 /* ---- what a copy into blocks pays for ---- */
-static int64_t products(const Layout *l, const Node *n) {
-  int64_t all = area_of(l, n->out[0]);
+static int64_t products(const Node *n) {
+  int64_t all = area_of(n->out[0]);
   for (uint32_t i = 0; i < n->in[1]->type.rank; i++)
     if (!i64_mul(all, size_of(n->in[1], i), &all)) return INT64_MAX / 2;
   return all < INT64_MAX / 2 ? all : INT64_MAX / 2;
@@ -249,7 +248,7 @@ static void look_ahead(Layout *l, const Graph *g) {
   for (size_t i = g->nodes.n; i-- > 0;) {
     const Node *n = g->nodes.data[i];
     for (uint32_t k = 0, chained = n->dead ? 0 : n_chained(n); k < chained; k++) {
-      const int64_t own = n->op == OP_CONV ? products(l, n) : 0, all = own + ahead[n->out[0]->id];
+      const int64_t own = n->op == OP_CONV ? products(n) : 0, all = own + ahead[n->out[0]->id];
       int64_t *at = &ahead[n->in[k]->id];
       if (all > *at) *at = all < INT64_MAX / 2 ? all : INT64_MAX / 2;
       l->taken[n->in[k]->id] |= computes_on_blocks(l, n);
@@ -262,18 +261,18 @@ static void look_ahead(Layout *l, const Graph *g) {
  * follows, which stays in blocks. */
 static bool worth_its_copies(const Layout *l, const Node *n) {
   const Value *w = n->in[1];
-  const int64_t m = size_of(w, 0), c = size_of(w, 1), taps = area_of(l, w), area = area_of(l, n->out[0]);
+  const int64_t m = size_of(w, 0), c = size_of(w, 1), taps = area_of(w), area = area_of(n->out[0]);
   return m * c * taps / (m + size_of(n->in[0], 1)) * (round_up(area, 2 * l->block) / area) >= WORK;
 }
 
 static bool worth_a_copy(const Layout *l, const Node *n) {
   const Value *x = n->in[0];
-  return worth_its_copies(l, n) || channels_last(l, x) || (products(l, n) + l->ahead[n->out[0]->id]) / (size_of(x, 1) * area_of(l, x)) >= CHAIN;
+  return worth_its_copies(l, n) || channels_last(l, x) || (products(n) + l->ahead[n->out[0]->id]) / (size_of(x, 1) * area_of(x)) >= CHAIN;
 }
 
 /* Whether one that reads a plain input as it is pays for the copy of its result out of blocks, where nobody computes on them: a small one lies in the cache. */
 static bool worth_its_result(const Layout *l, const Node *n) {
-  return l->taken[n->out[0]->id] || size_of(n->in[1], 0) * area_of(l, n->out[0]) <= CACHED || worth_its_copies(l, n);
+  return l->taken[n->out[0]->id] || size_of(n->in[1], 0) * area_of(n->out[0]) <= CACHED || worth_its_copies(l, n);
 }
 
 /* Of outputs so few that plain kernels, which have a vector of pixels, are as quick and need less room: less than half a block; where a chain begins, half
@@ -321,12 +320,12 @@ static bool layout_depthwise(Builder *b, const Node *n, Layout *l, Value **ret) 
   Value *x = blocked_of(l, n->in[0]), *w = n->in[1], *bias = n->n_in > 2 ? n->in[2] : NULL;
   const int64_t channels = size_of(n->in[0], 1);
   if (size_of(w, 1) != 1 || size_of(w, 0) != channels) return false;
-  const bool short_rows = 2 * about(l, n->out[0], n->out[0]->type.rank - 1) <= l->block && 2 * channels >= l->block; /* they leave plain vectors empty */
+  const bool short_rows = 2 * about(n->out[0], n->out[0]->type.rank - 1) <= l->block && 2 * channels >= l->block; /* they leave plain vectors empty */
   const bool large = 2 * channels >= l->block && is_7x7(n->attr, w); /* no plain kernel is made for it */
   if (!x && (short_rows || large || channels_last(l, n->in[0]))) x = to_blocks(b, l, n->in[0]);
   if (!x) return false;
   const Dim *all = bd_const(b, round_up(channels, l->block)), *dims[4] = {all, w->type.dims[1], height_of(b, w), width_of(w)};
-  Value *in[3] = {with_rows_of(b, x, n->in[0]), fill_up(b, l, w, channels, area_of(l, w), 4, dims), NULL};
+  Value *in[3] = {with_rows_of(b, x, n->in[0]), fill_up(b, l, w, channels, area_of(w), 4, dims), NULL};
   if (bias) in[2] = fill_up(b, l, bias, channels, 1, 1, &all);
   return give_conv(b, n, l, in, ret);
 }
@@ -357,7 +356,7 @@ static bool layout_conv(Builder *b, const Node *n, Layout *l, Value **ret) {
   if (a->group != 1 && !groups_fit(l, a, w)) return layout_depthwise(b, n, l, ret);
   if (leaves_lanes_empty(l, n, known)) return false;
   const bool few = a->group == 1 && size_of(w, 1) <= FEW_CHANNELS, plain = few || (a->group == 1 && size_of(w, 1) <= PLAIN_CHANNELS && !would_slide(l, a, w, n->out[0]));
-  const bool narrow = !known && plain && has_small_copy(l, a, w, n->out[0]);
+  const bool narrow = !known && plain && has_small_copy(a, w, n->out[0]);
   if (!known && !(narrow && few ? worth_its_result(l, n) : worth_a_copy(l, n))) return false;
   if (!require_places(b, l, x)) return false;
   Value *in[3] = {known ? with_rows_of(b, known, x) : narrow ? of_rank_4(b, x) : to_blocks(b, l, x), of_rank_4(b, w), bias};
@@ -461,7 +460,7 @@ static bool by_element(const Value *v, const Value *out) {
 /* Such a constant in blocks: [1][blocks][H][W][block], zeros behind the last channel. */
 static Value *in_blocks(Builder *b, const Layout *l, const Value *v, const Value *out) {
   const int64_t channels = size_of(out, 1), room = round_up(channels, l->block);
-  const size_t area = (size_t)area_of(l, out), block = (size_t)l->block;
+  const size_t area = (size_t)area_of(out), block = (size_t)l->block;
   const float *src = tensor_host_elements(b->ir->arena, v->data);
   float *dst = NEW_ARRAY(b->ir->arena, float, (size_t)room * area);
   for (size_t c = 0; c < (size_t)channels; c++)
@@ -650,11 +649,6 @@ static bool layout(Builder *b, const Node *n, Value **ret, void *user) {
 bool pass_layout(Ir *ir, LayoutTile tile) {
   Arena *scratch = arena_new(arena_door(ir->arena), 0);
   Layout l = {.arena = scratch, .block = tile.block, .sums = tile.sums, .ahead = NEW_ARRAY(scratch, int64_t, ir->n_values), .taken = NEW_ARRAY(scratch, bool, ir->n_values)};
-  l.usual = NEW_ARRAY(scratch, int64_t, ir->dims->symbols.n + 1);
-  for (size_t i = 0; i < ir->dims->symbols.n; i++) {
-    const Dim *d = ir->dims->symbols.data[i];
-    l.usual[i] = d->lo > USUAL ? d->lo : d->hi < USUAL ? d->hi : USUAL;
-  }
   look_ahead(&l, ir->main);
   const bool changed = pass_rewrite(ir, layout, &l);
   arena_free(scratch);

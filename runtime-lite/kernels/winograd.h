@@ -18,7 +18,7 @@ CN_INLINE size_t cn_winograd_plane(size_t tiles, size_t row) { return tiles * ro
 /* The first output block of a group: as even as can be. */
 CN_INLINE size_t cn_winograd_block(size_t blocks, size_t groups, size_t g) { return g * blocks / groups; }
 
-/* Floats of scratch of one call: a band's tiles before and after the products. */
+/* Floats of scratch of one call: the tiles of a band, or of an image that has fewer, before and after the products. */
 CN_INLINE size_t cn_winograd_scratch(const cn_window *w, size_t n, size_t band, size_t lanes) {
   return cn_winograd_places(n) * (cn_winograd_plane(band, cn_round_up(w->c, lanes)) + cn_winograd_plane(band, w->m));
 }

@@ -14,7 +14,7 @@
  * of the tile's results. */
 typedef struct cn_winograd_f32_args {
   cn_window window;     /* c: channels as they lie in `in`; m: output channels, a multiple of the LANES */
-  size_t band;          /* tiles that are transformed together, of one image */
+  size_t band;          /* tiles that are transformed together, of one image, at most */
   size_t groups;        /* parts of the output blocks, at most CN_WINOGRAD_BLOCKS blocks each */
   size_t part;          /* channels whose products are summed before that is added to the sums of others: 16 or 32 */
   const float *in;      /* [images][blocks][height][width][LANES] */
@@ -303,11 +303,11 @@ CN_KERNEL void cn_winograd_products_f32(size_t n, const cn_winograd_job *j, size
 CN_KERNEL void cn_winograd_body_f32(const cn_winograd_f32_args *a, float *scratch, size_t t0, size_t t1, size_t n) {
   const cn_window *w = &a->window;
   const size_t tiles = cn_winograd_tiles(w, n), bands = cn_ceil_div(tiles, a->band), blocks = w->m / CN_VF32_LANES;
-  const size_t row = cn_round_up(w->c, CN_VF32_LANES), before = cn_winograd_plane(a->band, row);
+  const size_t row = cn_round_up(w->c, CN_VF32_LANES), most = cn_min(a->band, tiles), before = cn_winograd_plane(most, row);
   for (size_t t = t0; t < t1;) {
     const size_t band = t / a->groups % bands, first = band * a->band, g0 = t % a->groups, g1 = cn_min(a->groups, g0 + (t1 - t));
     const cn_winograd_job j = {a, t / a->groups / bands, first, cn_min(a->band, tiles - first), scratch,
-                               scratch + cn_winograd_places(n) * before, row, before, cn_winograd_plane(a->band, w->m)};
+                               scratch + cn_winograd_places(n) * before, row, before, cn_winograd_plane(most, w->m)};
     cn_winograd_before_f32(n, &j);
     cn_winograd_products_f32(n, &j, g0, g1);
     const size_t b0 = cn_winograd_block(blocks, a->groups, g0);
