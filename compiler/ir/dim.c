@@ -585,7 +585,7 @@ static bool term_eval(const DimTerm *t, const int64_t *symbols, int64_t *ret) {
 
 /* A small image's side, or the nearest that the range allows. */
 static int64_t usual_size(const Dim *symbol) {
-  enum { USUAL = 160 };
+  enum { USUAL = 224 };
   return symbol->lo > USUAL ? symbol->lo : symbol->hi < USUAL ? symbol->hi : USUAL;
 }
 
