@@ -551,6 +551,7 @@ bool emit_contract(EmitCtx *c, const Step *s) {
   kernel_arg(&k, ".a = %s", a.ptr);
   kernel_arg_size(&k, "a_rs", g->a_m);
   kernel_arg_size(&k, "a_ks", g->a_k);
+  if (g->lines) kernel_arg(&k, ".lines = scratch");
   kernel_arg(&k, ".b = %s", g->b_packed ? b.ptr : "scratch");
   kernel_arg(&k, ".c = y");
   kernel_arg_size(&k, "ldc", g->c_m);

@@ -140,6 +140,16 @@ static const Dim *pack_operand(Lower *l, ContractStep *s, Operand *b) {
   return scratch_pack(l->p->dims, l->opt->target, s->k, s->n, false);
 }
 
+/* Whether a tile's rows share a set of the first cache, which has fewer ways for them on many processors (kernels/gemm_f32.h): then the
+ * step copies them, part by part. */
+static bool rows_collide(const Lower *l, const ContractStep *s) {
+  enum { LINES = 8, FLOATS = 1024 };
+  const TargetTile *tile = target_tile(l->opt->target, "gemm_f32");
+  int64_t rows;
+  return tile && tile->mr > LINES && dim_is(s->a_k, 1) && dim_is_const(s->a_m, &rows) && rows > 0 && rows % FLOATS == 0 &&
+         !(dim_is_const(s->m, &rows) && rows <= LINES);
+}
+
 bool lower_contract(Lower *l, const Node *n) {
   const ContractAttr *attr = n->attr;
   const Value *a = n->in[0], *b = n->in[1], *out = n->out[0];
@@ -183,6 +193,8 @@ bool lower_contract(Lower *l, const Node *n) {
   s->acc = attr->acc;
   if (s->acc == DT_s32) return lower_integer_contract(l, n, s, oa.tensor, ob.tensor, t);
   const Dim *scratch = pack_operand(l, s, &ob);
+  s->lines = s->b_packed && rows_collide(l, s);
+  if (s->lines) scratch = scratch_lines(l->p->dims, l->opt->target, s->m);
   uint32_t in[4] = {oa.tensor, ob.tensor, NO_TENSOR, NO_TENSOR};
   (void)lower_step(l, STEP_CONTRACT, in, 4, &t, 1, s, scratch, n->src);
   return true;

@@ -32,6 +32,11 @@ const Dim *scratch_pack(DimCtx *c, const Target *t, const Dim *k, const Dim *n, 
   return dim_is(bytes, 0) ? dim_const(c, F32) : bytes; /* nothing to pack is no reason for the step to have no scratch to name */
 }
 
+const Dim *scratch_lines(DimCtx *c, const Target *t, const Dim *rows) {
+  const TargetTile *tile = target_tile(t, "gemm_f32");
+  return dim_mulc(c, dim_min(c, rows, dim_const(c, tile->mc + tile->mc / 4)), (tile->kc + 16) * F32);
+}
+
 const Dim *scratch_conv(DimCtx *c, const Target *t, const WindowDims *w, const Dim *depth) {
   const TargetTile *tile = target_tile(t, "gemm_f32");
   const Dim *pixels = round_up(c, dim_min(c, volume(c, w->out), dim_const(c, tile->nc)), tile->nr);

@@ -15,6 +15,8 @@ WindowDims window_dims(DimCtx *c, const PTensor *x, const PTensor *y, uint32_t n
                        const int64_t *dilation, const int64_t *up, const Dim *const *pad_lo, const Dim *const *pad_hi);
 
 const Dim *scratch_pack(DimCtx *c, const Target *t, const Dim *k, const Dim *n, bool rows);
+/* A product's copy of a part of its first operand, of so many rows. */
+const Dim *scratch_lines(DimCtx *c, const Target *t, const Dim *rows);
 const Dim *scratch_conv(DimCtx *c, const Target *t, const WindowDims *w, const Dim *depth);
 const Dim *scratch_plane(DimCtx *c, const Target *t, const WindowDims *w, bool counts);
 

@@ -243,14 +243,17 @@ static uint32_t band_shares(const Program *p, const Step *s, uint32_t n) {
   return n;
 }
 
-/* Slots that the workspace hardly grows for: with them the step needs little more than some other does anyway. room: bytes that it may take. */
+static bool copies_rows(const Step *s) { return s->kind == STEP_CONTRACT && ((const ContractStep *)s->attr)->lines; }
+
+/* Slots that the workspace hardly grows for: with them the step needs little more than some other does anyway. room: bytes that it may take. A product's
+ * copies of rows are small beside its weights, and few shares would cost it more than copies gain. */
 static void share_scratch(Program *p, Step *s, int64_t room) {
   PTensor *scratch = &p->tensors.data[s->scratch];
   const Dim *slot = dim_mulc(p->dims, dim_ceildiv(p->dims, scratch->dims[0], dim_const(p->dims, SLOT_ALIGN)), SLOT_ALIGN);
   const Dim **dims = NEW(p->arena, const Dim *);
   int64_t bytes;
   if (s->share.n > MOST_SLOTS) s->share.n = MOST_SLOTS;
-  while (s->share.n > FEWEST_SLOTS && (!dim_is_const(slot, &bytes) || bytes > room / s->share.n)) s->share.n -= 2;
+  while (!copies_rows(s) && s->share.n > FEWEST_SLOTS && (!dim_is_const(slot, &bytes) || bytes > room / s->share.n)) s->share.n -= 2;
   if (s->kind == STEP_CONV && ((const ConvStep *)s->attr)->winograd.side) s->share.n = band_shares(p, s, s->share.n);
   s->share.slot = slot;
   dims[0] = dim_mulc(p->dims, slot, s->share.n);

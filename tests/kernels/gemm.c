@@ -80,6 +80,11 @@ void test_cn_gemm_f32(Case *c) {
   const KernelSet *s = c->set;
   cn_gemm_f32_args g = {.m = pick(c, 4) ? pick_size(c, s->mr) : 1, .n = pick_size(c, pick(c, 4) ? s->nr : 4 * s->nr), .k = pick_depth(c)};
   const int ta = pick(c, 3) == 0, tb = pick(c, 3) == 0;
+  if (pick(c, 64) == 0) { /* a result larger than a part of a second cache */
+    g.m = 101;
+    g.n = 1003;
+    g.k = s->kc + 1;
+  }
   const size_t b_ks = tb ? 1 : g.n, b_ns = tb ? g.k : 1;
   float *a = guarded_values(c, g.m * g.k), *b = guarded_values(c, g.k * g.n);
   if (g.m && g.k && pick(c, 8) == 0) a[pick(c, (uint32_t)(g.m * g.k))] = pick(c, 2) ? NAN : INFINITY;
@@ -92,6 +97,7 @@ void test_cn_gemm_f32(Case *c) {
   g.a = a;
   g.a_rs = ta ? 1 : g.k;
   g.a_ks = ta ? g.m : 1;
+  if (!ta && pick(c, 2)) g.lines = guarded(c, cn_min(g.m, s->mc + s->mc / 4) * (s->kc + 16));
   g.b = packed;
   g.c = guarded_values(c, c_size);
   float *before = guarded(c, c_size), *again = guarded(c, c_size);
