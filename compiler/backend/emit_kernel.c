@@ -378,6 +378,14 @@ static bool emit_blocked_conv(EmitCtx *c, const Step *s) {
   return print_rest(c, s, &v->epilogue, r.done, &tile);
 }
 
+/* open: where the call's sizes gain by it. */
+static void print_direct_call(KernelPrinter *k, bool open, const char *scratch) {
+  Arena *arena = k->c->arena;
+  const Target *t = k->c->opt->target;
+  if (open) sb_printf(&k->body, "  if (cn_conv_direct_wins(&a.window, %u, %u)) {\n", t->vector_bits / 32, target_tile(t, "gemm_f32")->nr);
+  kernel_tasks(k, open ? 4 : 2, arena_printf(arena, "cn_conv_f32_direct(&a, %s", scratch).ptr, "cn_conv_f32_direct_tasks(&a)");
+}
+
 bool emit_conv(EmitCtx *c, const Step *s) {
   if (step_is_integer(s)) return emit_integer_conv(c, s);
   if (((const ConvStep *)s->attr)->attr.block) return emit_blocked_conv(c, s);
@@ -404,8 +412,12 @@ bool emit_conv(EmitCtx *c, const Step *s) {
   kernel_arg(&k, ".out = y");
   print_registers(&k, &r, s->in[2], true, &tile);
   kernel_args_end(&k);
-  const char *driver = v->depthwise ? window_driver(c->opt->target, kernel, &w) : v->direct ? "cn_conv_f32_direct" : kernel;
-  kernel_tasks(&k, 2, arena_printf(c->arena, "%s(&a, %s", driver, scratch).ptr, arena_printf(c->arena, "%s_tasks(&a)", v->direct ? driver : kernel).ptr);
+  const char *driver = v->depthwise ? window_driver(c->opt->target, kernel, &w) : kernel;
+  if (v->direct) print_direct_call(&k, v->open, scratch);
+  if (v->open) sb_puts(&k.body, "  } else {\n");
+  if (!v->direct || v->open)
+    kernel_tasks(&k, v->open ? 4 : 2, arena_printf(c->arena, "%s(&a, %s", driver, scratch).ptr, arena_printf(c->arena, "%s_tasks(&a)", kernel).ptr);
+  if (v->open) sb_puts(&k.body, "  }\n");
   kernel_finish(&k);
   return print_rest(c, s, &v->epilogue, r.done, &tile);
 }

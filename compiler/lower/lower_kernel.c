@@ -243,9 +243,12 @@ bool lower_conv(Lower *l, const Node *n) {
   else if (s->depthwise) scratch = scratch_plane(c, l->opt->target, &win, false);
   else {
     s->pack_bytes = pack_weights(l, s, &in[1], depth);
-    const Dim *own = window_direct(c, l->opt->target, &win, x.dims[0], s->attr.group, w.dims[1], dim_floordiv(c, w.dims[0], dim_const(c, s->attr.group)));
-    s->direct = own != NULL;
-    scratch = dim_add(c, own ? own : scratch_conv(c, l->opt->target, &win, depth), s->pack_bytes);
+    const Dim *m = dim_floordiv(c, w.dims[0], dim_const(c, s->attr.group)), *gathered = scratch_conv(c, l->opt->target, &win, depth);
+    const Dim *own = window_direct(c, l->opt->target, &win, x.dims[0], s->attr.group, w.dims[1], m);
+    const Dim *open = own ? NULL : window_open_direct(c, l->opt->target, &win, x.dims[0], s->attr.group, w.dims[1], m);
+    s->direct = own || open;
+    s->open = open != NULL;
+    scratch = dim_add(c, own ? own : open ? dim_max(c, open, gathered) : gathered, s->pack_bytes);
   }
   (void)lower_step(l, STEP_CONV, in, 5, &out, 1, s, scratch, n->src);
   return true;

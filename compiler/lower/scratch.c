@@ -1,5 +1,7 @@
 #include "lower/scratch.h"
 
+#include "kernels/plane.h"
+
 enum { F32 = 4 };
 
 static const Dim *round_up(DimCtx *c, const Dim *d, int64_t to) { return dim_mulc(c, dim_ceildiv(c, d, dim_const(c, to)), to); }
@@ -42,6 +44,16 @@ const Dim *scratch_conv(DimCtx *c, const Target *t, const WindowDims *w, const D
   const Dim *pixels = round_up(c, dim_min(c, volume(c, w->out), dim_const(c, tile->nc)), tile->nr);
   const Dim *floats = dim_mul(c, dim_min(c, depth, dim_const(c, tile->kc)), pixels);
   return dim_mulc(c, dim_addc(c, floats, lanes(t)), F32);
+}
+
+const Dim *scratch_direct(DimCtx *c, const Target *t, const WindowDims *w, const Dim *channels) {
+  const Dim *reach[3];
+  for (int i = 0; i < 3; i++) reach[i] = dim_mulc(c, dim_addc(c, w->kernel[i], -1), w->dilation[i]);
+  const Dim *pitch = dim_add(c, round_up(c, w->out[2], lanes(t)), dim_floordiv(c, reach[2], dim_const(c, w->stride[2])));
+  const Dim *rows = dim_addc(c, dim_add(c, dim_mulc(c, dim_addc(c, dim_max(c, w->out[1], c->one), -1), w->stride[1]), reach[1]), 1);
+  const Dim *image = dim_mul(c, dim_mul(c, channels, w->kernel[0]), dim_mul(c, rows, dim_mulc(c, pitch, w->stride[2])));
+  const Dim *floats = dim_addc(c, dim_add(c, image, dim_mul(c, volume(c, w->kernel), channels)), lanes(t));
+  return dim_mulc(c, dim_min(c, floats, dim_const(c, CN_PLANE_MOST(lanes(t)))), F32);
 }
 
 /* The band starts with four rows at most and grows only while the copy stays under CN_PLANE_F32_FLOATS. */

@@ -18,6 +18,8 @@ const Dim *scratch_pack(DimCtx *c, const Target *t, const Dim *k, const Dim *n, 
 /* A product's copy of a part of its first operand, of so many rows. */
 const Dim *scratch_lines(DimCtx *c, const Target *t, const Dim *rows);
 const Dim *scratch_conv(DimCtx *c, const Target *t, const WindowDims *w, const Dim *depth);
+/* A direct convolution that gains (cn_conv_direct_wins): the band is no more than the image, nor than that may have. */
+const Dim *scratch_direct(DimCtx *c, const Target *t, const WindowDims *w, const Dim *channels);
 const Dim *scratch_plane(DimCtx *c, const Target *t, const WindowDims *w, bool counts);
 
 #endif

@@ -87,6 +87,29 @@ static const Dim *usual_size(DimCtx *c, const Dim *d) {
   return dim_const(c, dim_eval(d, NULL, &n) && n > 0 ? n : 0);
 }
 
+/* Steps and reach that keep the sizing functions from wrapping for any image of 2^31 places a side. */
+static bool strides_modest(const cn_window *w) {
+  enum { MOST_STEP = 16, MOST_REACH = 1 << 10 };
+  for (int i = 0; i < 3; i++)
+    if (w->stride[i] > MOST_STEP || w->dilation[i] > MOST_REACH || w->kernel[i] * w->dilation[i] > MOST_REACH) return false;
+  return true;
+}
+
+const Dim *window_open_direct(DimCtx *c, const Target *t, const WindowDims *w, const Dim *images, int64_t groups, const Dim *channels,
+                              const Dim *m) {
+  const Dim *counts[3] = {dim_is_const(images, NULL) ? images : c->one, channels, m};
+  const TargetTile *tile = target_tile(t, "gemm_f32");
+  const size_t lanes = t->vector_bits / 32;
+  WindowDims usual = *w;
+  cn_window known;
+  for (int i = 0; i < 3; i++) {
+    usual.in[i] = usual_size(c, w->in[i]);
+    usual.out[i] = usual_size(c, w->out[i]);
+  }
+  if (lanes == 1 || !window_known(&usual, counts, groups, &known) || !window_modest(&known) || !strides_modest(&known)) return NULL;
+  return cn_conv_direct_wins(&known, lanes, tile->nr) ? scratch_direct(c, t, w, channels) : NULL;
+}
+
 BlockedWindow window_blocked(DimCtx *c, const WindowDims *w, const Dim *images, int64_t groups, const Dim *channels, const Dim *m) {
   enum { MANY = 1 << 10 }; /* more change nothing */
   const Dim *most = dim_const(c, MANY), *counts[3] = {images, channels, m}, *one[3] = {c->one, channels, m};

@@ -13,6 +13,11 @@ const char *window_driver(const Target *t, const char *general, const WindowDims
 const Dim *window_direct(DimCtx *c, const Target *t, const WindowDims *w, const Dim *images, int64_t groups, const Dim *channels,
                          const Dim *m);
 
+/* The same where heights or widths are open and a direct convolution gains at usual ones (dim_eval): each call decides, so the scratch is no more than one that
+ * gains may have. NULL without vectors, where the code of one driver is enough. */
+const Dim *window_open_direct(DimCtx *c, const Target *t, const WindowDims *w, const Dim *images, int64_t groups, const Dim *channels,
+                              const Dim *m);
+
 /* The window of a convolution over blocked channels, whose heights and widths may be open. */
 typedef struct BlockedWindow {
   cn_window most;      /* large ones in place of those that are open, and as many images: what needs no less memory */

@@ -197,7 +197,7 @@ def add_machine_options(parser):
     parser.add_argument("--skip-missing", action="store_true", help="nothing is wrong where --cc or --runner is not installed")
 
 
-STRICT = "-Wall -Wextra -Wpedantic -Werror"  # of generated code: gcc only warns of a function that returns a value and should not
+STRICT = "-Wall -Wextra -Werror"  # of generated code: gcc only warns of a function that returns a value and should not
 
 
 def machine_options(options):
