@@ -111,13 +111,13 @@ static void print_map_lanes(NestPrinter *p) {
   p->may_fail |= e.may_fail;
 }
 
-/* The axis along which a load's neighbours lie, where that is not the last one and both are long: a transposition. Else the number
- * of axes. */
+/* The axis along which a load's neighbours lie, where that is not the last one and both are long, as usual where that is open: a transposition. Else
+ * the number of axes. */
 static uint32_t turned_axis(const NestPrinter *p) {
   const Nest *n = p->n;
   const uint32_t last = n->n_axes - 1;
   int64_t extent, stride;
-  if (n->n_axes < 2 || n->store.n_indirect || !dim_is_const(n->extent[last], &extent) || extent <= TURNED) return n->n_axes;
+  if (n->n_axes < 2 || n->store.n_indirect || !dim_eval(n->extent[last], NULL, &extent) || extent <= TURNED) return n->n_axes;
   for (uint32_t k = 0; k < n->n_loads; k++)
     if (n->loads[k].n_indirect) return n->n_axes;
   for (uint32_t k = 0; k < n->n_loads; k++) {
