@@ -197,12 +197,12 @@ def add_machine_options(parser):
     parser.add_argument("--skip-missing", action="store_true", help="nothing is wrong where --cc or --runner is not installed")
 
 
-STRICT = "-Wall -Wextra -Werror"  # of generated code: gcc only warns of a function that returns a value and should not
+STRICT = "-Wall -Wextra -Werror"  # of generated C: gcc only warns of a function that returns a value and should not
 
 
 def machine_options(options):
     """The same for castnet check."""
-    words = ["--cc", options.cc, f"--cflags={STRICT}"]
+    words = ["--cc", options.cc, *([] if options.target == "cuda" else [f"--cflags={STRICT}"])]
     for name in ("target", "cflags", "runner", "isa"):
         value = getattr(options, name)
         words += [f"--{name}={value}"] if value else []
