@@ -583,7 +583,7 @@ static bool term_eval(const DimTerm *t, const int64_t *symbols, int64_t *ret) {
   return true;
 }
 
-/* A small image's side, or the nearest that the range allows. */
+/* The side of a classifier's image, or the nearest that the range allows. */
 static int64_t usual_size(const Dim *symbol) {
   enum { USUAL = 224 };
   return symbol->lo > USUAL ? symbol->lo : symbol->hi < USUAL ? symbol->hi : USUAL;

@@ -46,11 +46,15 @@ const Dim *scratch_conv(DimCtx *c, const Target *t, const WindowDims *w, const D
   return dim_mulc(c, dim_addc(c, floats, lanes(t)), F32);
 }
 
+/* Of a copied row (cn_plane_of), one of the columns that a stride parts. */
+static const Dim *plane_pitch(DimCtx *c, const Target *t, const WindowDims *w) {
+  const Dim *reach = dim_mulc(c, dim_addc(c, w->kernel[2], -1), w->dilation[2]);
+  return dim_add(c, round_up(c, w->out[2], lanes(t)), dim_floordiv(c, reach, dim_const(c, w->stride[2])));
+}
+
 const Dim *scratch_direct(DimCtx *c, const Target *t, const WindowDims *w, const Dim *channels) {
-  const Dim *reach[3];
-  for (int i = 0; i < 3; i++) reach[i] = dim_mulc(c, dim_addc(c, w->kernel[i], -1), w->dilation[i]);
-  const Dim *pitch = dim_add(c, round_up(c, w->out[2], lanes(t)), dim_floordiv(c, reach[2], dim_const(c, w->stride[2])));
-  const Dim *rows = dim_addc(c, dim_add(c, dim_mulc(c, dim_addc(c, dim_max(c, w->out[1], c->one), -1), w->stride[1]), reach[1]), 1);
+  const Dim *pitch = plane_pitch(c, t, w), *reach = dim_mulc(c, dim_addc(c, w->kernel[1], -1), w->dilation[1]);
+  const Dim *rows = dim_addc(c, dim_add(c, dim_mulc(c, dim_addc(c, dim_max(c, w->out[1], c->one), -1), w->stride[1]), reach), 1);
   const Dim *image = dim_mul(c, dim_mul(c, channels, w->kernel[0]), dim_mul(c, rows, dim_mulc(c, pitch, w->stride[2])));
   const Dim *floats = dim_addc(c, dim_add(c, image, dim_mul(c, volume(c, w->kernel), channels)), lanes(t));
   return dim_mulc(c, dim_min(c, floats, dim_const(c, CN_PLANE_MOST(lanes(t)))), F32);
@@ -58,9 +62,7 @@ const Dim *scratch_direct(DimCtx *c, const Target *t, const WindowDims *w, const
 
 /* The band starts with four rows at most and grows only while the copy stays under CN_PLANE_F32_FLOATS. */
 const Dim *scratch_plane(DimCtx *c, const Target *t, const WindowDims *w, bool counts) {
-  const Dim *reach = dim_addc(c, w->kernel[2], -1);
-  const Dim *pitch = dim_add(c, round_up(c, w->out[2], lanes(t)), dim_floordiv(c, dim_mulc(c, reach, w->dilation[2]), dim_const(c, w->stride[2])));
-  const Dim *row = dim_mulc(c, pitch, w->stride[2]);
+  const Dim *row = dim_mulc(c, plane_pitch(c, t, w), w->stride[2]);
   const Dim *band = dim_addc(c, dim_min(c, w->out[1], dim_const(c, 4)), -1);
   const Dim *rows = dim_addc(c, dim_add(c, dim_mulc(c, band, w->stride[1]), dim_mulc(c, dim_addc(c, w->kernel[1], -1), w->dilation[1])), 1);
   const Dim *least = dim_mul(c, w->kernel[0], dim_mul(c, rows, row));

@@ -87,6 +87,15 @@ static const Dim *usual_size(DimCtx *c, const Dim *d) {
   return dim_const(c, dim_eval(d, NULL, &n) && n > 0 ? n : 0);
 }
 
+static WindowDims usual_window(DimCtx *c, const WindowDims *w) {
+  WindowDims usual = *w;
+  for (int i = 0; i < 3; i++) {
+    usual.in[i] = usual_size(c, w->in[i]);
+    usual.out[i] = usual_size(c, w->out[i]);
+  }
+  return usual;
+}
+
 /* Steps and reach that keep the sizing functions from wrapping for any image of 2^31 places a side. */
 static bool strides_modest(const cn_window *w) {
   enum { MOST_STEP = 16, MOST_REACH = 1 << 10 };
@@ -100,12 +109,8 @@ const Dim *window_open_direct(DimCtx *c, const Target *t, const WindowDims *w, c
   const Dim *counts[3] = {dim_is_const(images, NULL) ? images : c->one, channels, m};
   const TargetTile *tile = target_tile(t, "gemm_f32");
   const size_t lanes = t->vector_bits / 32;
-  WindowDims usual = *w;
+  const WindowDims usual = usual_window(c, w);
   cn_window known;
-  for (int i = 0; i < 3; i++) {
-    usual.in[i] = usual_size(c, w->in[i]);
-    usual.out[i] = usual_size(c, w->out[i]);
-  }
   if (lanes == 1 || !window_known(&usual, counts, groups, &known) || !window_modest(&known) || !strides_modest(&known)) return NULL;
   return cn_conv_direct_wins(&known, lanes, tile->nr) ? scratch_direct(c, t, w, channels) : NULL;
 }
@@ -113,14 +118,13 @@ const Dim *window_open_direct(DimCtx *c, const Target *t, const WindowDims *w, c
 BlockedWindow window_blocked(DimCtx *c, const WindowDims *w, const Dim *images, int64_t groups, const Dim *channels, const Dim *m) {
   enum { MANY = 1 << 10 }; /* more change nothing */
   const Dim *most = dim_const(c, MANY), *counts[3] = {images, channels, m}, *one[3] = {c->one, channels, m};
-  WindowDims large = *w, usual = *w;
+  const WindowDims usual = usual_window(c, w);
+  WindowDims large = *w;
   BlockedWindow ret = {.out = {w->out[1], w->out[2]}, .many = !dim_is_const(images, NULL)};
   for (int i = 0; i < 3; i++) {
     ret.open = ret.open || !dim_is_const(w->in[i], NULL) || !dim_is_const(w->out[i], NULL);
     if (!dim_is_const(w->in[i], NULL)) large.in[i] = most;
     if (!dim_is_const(w->out[i], NULL)) large.out[i] = most;
-    usual.in[i] = usual_size(c, w->in[i]);
-    usual.out[i] = usual_size(c, w->out[i]);
   }
   if (ret.many) counts[0] = most;
   (void)window_known(&large, counts, groups, &ret.most); /* pass_layout takes no other */
