@@ -404,7 +404,7 @@ static void add_access_symbols(EmitCtx *c, SymbolSet *s, const Access *a, uint32
   for (uint32_t j = 0; j < n_axes; j++) emit_symbols_add(c, s, a->stride[j]);
   for (uint32_t k = 0; k < a->n_indirect; k++) {
     emit_symbols_add(c, s, a->indirect[k].stride);
-    emit_symbols_add(c, s, a->indirect[k].bound);
+    if (!a->indirect[k].sure) emit_symbols_add(c, s, a->indirect[k].bound);
   }
 }
 

@@ -2,12 +2,29 @@
 #include "ir/build.h"
 #include "ir/build_priv.h"
 
+/* Leaves out of in, copied to ret, what e does not read: nobody need compute it then. Their number. */
+static size_t read_operands(Arena *a, Expr *e, Value *const *in, size_t n, Value **ret) {
+  uint32_t *now = NEW_ARRAY(a, uint32_t, n + 1);
+  size_t kept = 0;
+  for (uint32_t i = 0; i < e->n; i++)
+    if (e->nodes[i].kind == EXPR_INPUT) now[e->nodes[i].operand] = 1;
+  for (size_t k = 0; k < n; k++) {
+    const bool read = now[k];
+    now[k] = (uint32_t)kept;
+    if (read) ret[kept++] = in[k];
+  }
+  for (uint32_t i = 0; i < e->n; i++)
+    if (e->nodes[i].kind == EXPR_INPUT) e->nodes[i].operand = now[e->nodes[i].operand];
+  return kept;
+}
+
 static Value *emit_pointwise(Builder *b, Expr e, Value *const *in, size_t n, Type t) {
   Value *known = build_expr_known(b, &e, in, n, t, NULL);
   if (known) return known;
   PointwiseAttr *attr = NEW(b->ir->arena, PointwiseAttr);
   attr->expr = expr_ordered(b->ir->arena, &e);
-  Value *v = build_emit(b, OP_POINTWISE, in, n, t, attr);
+  Value **read = NEW_ARRAY(b->ir->arena, Value *, n + 1);
+  Value *v = build_emit(b, OP_POINTWISE, read, read_operands(b->ir->arena, &attr->expr, in, n, read), t, attr);
   if (t.dtype == DT_f32 || t.dtype == DT_f64) (void)build_expr_known(b, &e, in, n, t, v);
   return v;
 }

@@ -97,6 +97,7 @@ typedef struct GatherAxis {
   Affine affine;         /* when not indirect: the index itself */
   uint32_t operand;      /* when indirect: which input holds it */
   const Affine *place;   /* when indirect: [rank of that input] coordinates to read, over output coordinates */
+  bool inside;           /* when indirect: what is read lies in [0, size of the data's axis) by how it was computed: nothing to wrap or check */
 } GatherAxis;
 typedef struct GatherAttr { const GatherAxis *axes; } GatherAttr; /* [data rank] */
 typedef enum ReduceKind {

@@ -92,7 +92,7 @@ static bool item_axis(Parse *p, const Node *n, void *item) {
   uint64_t k;
   size_t count;
   void *place;
-  *g = (GatherAxis){0};
+  *g = (GatherAxis){.inside = parse_is(p, "inside")};
   if (!parse_is(p, "in")) return parse_affine(p, n, &g->affine);
   g->indirect = true;
   if (!parse_uint(p, UINT32_MAX, &k) || !parse_list(p, n, "[", ",", "]", sizeof(Affine), item_affine, &place, &count)) return false;

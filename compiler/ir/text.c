@@ -101,7 +101,7 @@ static void axes_print(StrBuf *b, const Node *n, const GatherAxis *axes) {
       affine_print(b, &axes[a].affine, rank);
       continue;
     }
-    sb_printf(b, "in%u", axes[a].operand);
+    sb_printf(b, "%sin%u", axes[a].inside ? "inside " : "", axes[a].operand);
     affines_print(b, axes[a].place, n->in[axes[a].operand]->type.rank, rank);
   }
   sb_putc(b, ']');

@@ -167,6 +167,17 @@ static Virt index_nodes(Lower *l, const Node *n, const GatherAxis *axes, uint32_
   return v;
 }
 
+/* The element at those places: where each coordinate comes from. */
+static VLoad placed_load(Lower *l, uint32_t tensor, const GatherAxis *axes, uint32_t data_rank, const int32_t *indirect) {
+  Affine *index = NEW_ARRAY(l->a, Affine, data_rank);
+  uint32_t inside = 0;
+  for (uint32_t a = 0; a < data_rank; a++) {
+    index[a] = axes[a].indirect ? (Affine){l->p->dims->zero, NULL} : axes[a].affine;
+    if (axes[a].indirect && axes[a].inside) inside |= 1u << a;
+  }
+  return (VLoad){tensor, index, indirect, inside};
+}
+
 bool lower_gather(Lower *l, const Node *n) {
   const GatherAttr *attr = n->attr;
   const Value *data = n->in[0], *out = n->out[0];
@@ -177,11 +188,8 @@ bool lower_gather(Lower *l, const Node *n) {
   if (table == NO_TENSOR) table = lower_dense(l, data, n->src);
   int32_t *indirect = NEW_ARRAY(l->a, int32_t, data->type.rank);
   Virt v = index_nodes(l, n, attr->axes, data->type.rank, rank, indirect);
-  Affine *index = NEW_ARRAY(l->a, Affine, data->type.rank);
-  for (uint32_t a = 0; a < data->type.rank; a++)
-    index[a] = attr->axes[a].indirect ? (Affine){l->p->dims->zero, NULL} : attr->axes[a].affine;
   uint32_t k = v.n_loads++;
-  v.loads[k] = (VLoad){table, index, indirect};
+  v.loads[k] = placed_load(l, table, attr->axes, data->type.rank, indirect);
   expr_set_result(l->a, &v.expr, expr_input(l->a, &v.expr, k, data->type.dtype));
   lower_set_virt(l, out, &v);
   if (l->slots[out->id].uses > 1) lower_materialise(l, out, n->src);
@@ -199,9 +207,7 @@ bool lower_scatter(Lower *l, const Node *n) {
   Virt v = index_nodes(l, n, attr->axes, data->type.rank, rank, indirect);
   if (lower_virt(l, updates)->n_loads + v.n_loads > VIRT_FUSED_LOADS) lower_materialise(l, updates, n->src);
   expr_set_result(l->a, &v.expr, virt_append(l->p, &v, lower_virt(l, updates)));
-  Affine *index = NEW_ARRAY(l->a, Affine, data->type.rank);
-  for (uint32_t a = 0; a < data->type.rank; a++)
-    index[a] = attr->axes[a].indirect ? (Affine){l->p->dims->zero, NULL} : attr->axes[a].affine;
+  const VLoad place = placed_load(l, t, attr->axes, data->type.rank, indirect);
   Nest *nest = NEW(l->a, Nest);
   *nest = (Nest){.mode = NEST_SCATTER, .n_axes = rank, .extent = updates->type.dims, .map = v.expr, .scatter = attr->kind,
                  .n_loads = v.n_loads};
@@ -210,7 +216,7 @@ bool lower_scatter(Lower *l, const Node *n) {
   for (uint32_t k = 0; k < v.n_loads; k++) loads[k] = virt_access(l->p, &v.loads[k], rank), in[k] = loads[k].tensor;
   in[v.n_loads] = t; /* what is there stays, but for the updates */
   nest->loads = loads;
-  nest->store = virt_access(l->p, &(VLoad){t, index, indirect}, rank);
+  nest->store = virt_access(l->p, &place, rank);
   nest_simplify(l->a, l->p->dims, nest);
   (void)lower_step(l, STEP_NEST, in, v.n_loads + 1, &t, 1, nest, NULL, n->src);
   return true;

@@ -85,15 +85,6 @@ static bool view_repeats(const Node *n, const Virt *v) {
   return false;
 }
 
-bool lower_view(Lower *l, const Node *n) {
-  const ViewAttr *attr = n->attr;
-  const Value *x = n->in[0];
-  if (view_repeats(n, lower_virt(l, x))) lower_materialise(l, x, n->src);
-  Virt v = virt_view(l->p, lower_virt(l, x), x->type.rank, attr->index, n->out[0]->type.rank);
-  settle(l, n, &v);
-  return true;
-}
-
 /* ---- reshape --------------------------------------------------------------------------------------------------------------- */
 static uint32_t reshaped_tensor(Lower *l, uint32_t tensor, const Type *type) {
   PTensor t = l->p->tensors.data[tensor];
@@ -130,6 +121,15 @@ static bool reshape_loads(Lower *l, const Virt *v, const Type *in, const Type *o
   return true;
 }
 
+/* A stored value whose only reader is graph output y may lie in the output at once. */
+static void lie_in_output(Lower *l, const Virt *v, const Value *y) {
+  const uint32_t t = virt_plain_tensor(l->p, v, &y->type);
+  Buffer *b = t == NO_TENSOR ? NULL : &l->p->buffers.data[l->p->tensors.data[t].buffer];
+  if (!b || b->kind != BUF_ARENA || l->slots[y->id].output < 0 || dim_eq(l->p->dims, b->n, type_count(l->ir, &y->type)) != 1) return;
+  b->kind = BUF_OUTPUT;
+  b->index = (uint32_t)l->slots[y->id].output;
+}
+
 bool lower_reshape(Lower *l, const Node *n) {
   const Value *x = n->in[0], *y = n->out[0];
   Virt r;
@@ -137,14 +137,39 @@ bool lower_reshape(Lower *l, const Node *n) {
     uint32_t dense = lower_dense(l, x, n->src);
     r = virt_of_tensor(l->p, reshaped_tensor(l, dense, &y->type));
   }
-  /* a stored value whose only reader is this graph output may lie in the output at once */
-  uint32_t t = virt_plain_tensor(l->p, &r, &y->type);
-  Buffer *b = t == NO_TENSOR ? NULL : &l->p->buffers.data[l->p->tensors.data[t].buffer];
-  if (b && b->kind == BUF_ARENA && l->slots[y->id].output >= 0 && dim_eq(l->p->dims, b->n, type_count(l->ir, &y->type)) == 1) {
-    b->kind = BUF_OUTPUT;
-    b->index = (uint32_t)l->slots[y->id].output;
-  }
+  lie_in_output(l, &r, y);
   settle(l, n, &r);
+  return true;
+}
+
+/* True if the view only adds or drops axes of one element. */
+static bool keeps_order(const Node *n) {
+  const ViewAttr *attr = n->attr;
+  const Type *in = &n->in[0]->type, *out = &n->out[0]->type;
+  uint32_t j = 0;
+  for (uint32_t a = 0; a < in->rank; a++) {
+    if (dim_is(in->dims[a], 1)) continue;
+    while (j < out->rank && dim_is(out->dims[j], 1)) j++;
+    if (j == out->rank || out->dims[j] != in->dims[a] || !dim_is(attr->index[a].offset, 0)) return false;
+    for (uint32_t k = 0; k < out->rank; k++)
+      if (k == j ? !affine_coef(&attr->index[a], k) || !dim_is(attr->index[a].coef[k], 1) : affine_coef(&attr->index[a], k) != NULL) return false;
+    j++;
+  }
+  while (j < out->rank && dim_is(out->dims[j], 1)) j++;
+  return j == out->rank;
+}
+
+bool lower_view(Lower *l, const Node *n) {
+  const ViewAttr *attr = n->attr;
+  const Value *x = n->in[0];
+  if (view_repeats(n, lower_virt(l, x))) lower_materialise(l, x, n->src);
+  Virt v = virt_view(l->p, lower_virt(l, x), x->type.rank, attr->index, n->out[0]->type.rank);
+  const uint32_t t = virt_plain_tensor(l->p, lower_virt(l, x), &x->type);
+  if (t != NO_TENSOR && l->slots[n->out[0]->id].output >= 0 && keeps_order(n) && ptensor_is_contiguous(l->p->dims, &l->p->tensors.data[t])) {
+    v = virt_of_tensor(l->p, reshaped_tensor(l, t, &n->out[0]->type));
+    lie_in_output(l, &v, n->out[0]);
+  }
+  settle(l, n, &v);
   return true;
 }
 

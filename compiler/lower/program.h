@@ -49,7 +49,7 @@ typedef struct PTensor {
 typedef struct IndirectTerm {
   uint32_t node;
   const Dim *stride, *bound;
-  bool sure; /* the values are constants, all in range and none negative */
+  bool sure; /* all in range and none negative, whether constants or by how they were computed */
 } IndirectTerm;
 
 typedef struct Access {

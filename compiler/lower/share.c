@@ -183,6 +183,12 @@ static StepShare recurrent_share(const Program *p, const Target *t, const Step *
   return (StepShare){.n = n < 4 ? 2 : n < 8 ? 4 : 8, .axis = SHARE_TASKS};
 }
 
+/* Whether a step of open sizes fills a table that is short at usual ones: what reads no tensor, such as the places and weights of a resized axis. */
+static bool is_short_table(const Step *s, const StepShare *r) {
+  int64_t n;
+  return s->kind == STEP_NEST && !((const Nest *)s->attr)->n_loads && dim_eval(r->elements, NULL, &n) && n < r->least;
+}
+
 StepShare step_share(const Program *p, const Target *t, const Step *s) {
   StepShare r = {0};
   if (s->kind == STEP_RECURRENT) return recurrent_share(p, t, s);
@@ -193,7 +199,7 @@ StepShare step_share(const Program *p, const Target *t, const Step *s) {
   r.elements = dim_product(p->dims, out->dims, out->rank);
   r.least = p->parts_all ? 0 : (OPEN_LEAST + time - 1) / time;
   r.n = s->kind == STEP_ATTENTION && r.axis == SHARE_TASKS ? HEAD_SHARES : SHARES;
-  if (!dim_is_const(r.elements, &elements)) return r;
+  if (!dim_is_const(r.elements, &elements)) return is_short_table(s, &r) ? (StepShare){0} : r;
   const int64_t all = step_time(p, t, s);
   if (!p->parts_all && all < STEP_LEAST) return (StepShare){0};
   if (all / SHARE_LEAST < r.n) r.n = all / SHARE_LEAST < 4 ? 2 : (uint32_t)(all / SHARE_LEAST) / 2 * 2;

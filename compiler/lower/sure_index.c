@@ -31,7 +31,7 @@ static void look(const Program *p, const Nest *n, const Access *a, Span *spans) 
     if (!from || !dim_is_const(t->bound, &bound)) continue;
     const uint32_t buffer = p->tensors.data[from->tensor].buffer;
     if (!spans[buffer].seen) spans[buffer] = span_of(&p->buffers.data[buffer]);
-    t->sure = spans[buffer].known && spans[buffer].lo >= 0 && spans[buffer].hi < bound;
+    t->sure |= spans[buffer].known && spans[buffer].lo >= 0 && spans[buffer].hi < bound;
   }
 }
 

@@ -105,7 +105,7 @@ Virt virt_view(Program *p, const Virt *v, uint32_t v_rank, const Affine *index, 
     uint32_t t_rank = p->tensors.data[l->tensor].rank;
     Affine *f = NEW_ARRAY(p->arena, Affine, t_rank);
     for (uint32_t a = 0; a < t_rank; a++) f[a] = affine_compose(p, &l->index[a], v_rank, index, rank);
-    r.loads[k] = (VLoad){l->tensor, f, map_indirect(p, l, map)};
+    r.loads[k] = (VLoad){l->tensor, f, map_indirect(p, l, map), l->inside};
   }
   return r;
 }
@@ -190,7 +190,7 @@ Access virt_access(Program *p, const VLoad *l, uint32_t n_axes) {
   IndirectTerm *terms = NEW_ARRAY(p->arena, IndirectTerm, t->rank);
   for (uint32_t a = 0; a < t->rank; a++) {
     if (l->indirect && l->indirect[a] >= 0) {
-      terms[r.n_indirect++] = (IndirectTerm){(uint32_t)l->indirect[a], t->strides[a], t->dims[a]};
+      terms[r.n_indirect++] = (IndirectTerm){(uint32_t)l->indirect[a], t->strides[a], t->dims[a], l->inside >> a & 1};
       continue;
     }
     const Affine *f = &l->index[a];

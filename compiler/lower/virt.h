@@ -10,6 +10,7 @@ typedef struct VLoad {
   uint32_t tensor;
   const Affine *index;     /* [tensor rank] over the value's axes */
   const int32_t *indirect; /* [tensor rank]: node of the expression, or -1; NULL: none */
+  uint32_t inside;         /* mask of indirect axes whose node needs no check */
 } VLoad;
 
 /* What is composed holds at most FUSED loads; an element at a computed place, one for each of its axes besides its own. */

@@ -56,7 +56,10 @@ static uint32_t ex_where(Ex *x, uint32_t c, uint32_t p, uint32_t q) {
 static uint32_t ex_index(Ex *x, uint32_t axis) {
   return expr_cast(x->a, &x->e, DT_f64, true, expr_index(x->a, &x->e, axis));
 }
-static uint32_t ex_dim(Ex *x, const Dim *d) { return expr_cast(x->a, &x->e, DT_f64, true, expr_dim(x->a, &x->e, d)); }
+static uint32_t ex_dim(Ex *x, const Dim *d) {
+  int64_t v;
+  return dim_is_const(d, &v) ? ex_c(x, (double)v) : expr_cast(x->a, &x->e, DT_f64, true, expr_dim(x->a, &x->e, d));
+}
 
 /* (i + 0.5) / scale */
 static uint32_t ex_centre(Ex *x, uint32_t i, uint32_t scale) { return ex_div(x, ex_add(x, i, ex_c(x, 0.5)), scale); }
@@ -167,7 +170,8 @@ static const Dim *resize_reach(OpContext *c, const Resize *r, const ResizeAxis *
 
 /* floor(x) + 1 - reach */
 static uint32_t ex_first_tap(OpContext *c, Ex *x, uint32_t at, const Dim *reach) {
-  return ex_add(x, ex_floor(x, at), ex_dim(x, dim_sub(op_dims(c), op_dims(c)->one, reach)));
+  const Dim *before = dim_sub(op_dims(c), op_dims(c)->one, reach);
+  return dim_is(before, 0) ? ex_floor(x, at) : ex_add(x, ex_floor(x, at), ex_dim(x, before));
 }
 
 static Value *tap_index(OpContext *c, const Resize *r, const ResizeAxis *ax, const Dim *reach, const Dim *const *dims) {
@@ -206,6 +210,16 @@ static Value *inside(OpContext *c, const Resize *r, const ResizeAxis *ax) {
 }
 
 /* ---- one axis of a tensor ---- */
+/* Places are clamped to the axis (ex_clamp_index): all lie in it where it has any. Where it has none, nothing may be asked for. */
+static bool has_places(OpContext *c, const Value *x, uint32_t axis, const Value *index) {
+  DimCtx *d = op_dims(c);
+  const Dim *wanted = dim_min(d, index->type.dims[0], d->one);
+  for (uint32_t a = 0; a < x->type.rank; a++)
+    if (a != axis) wanted = dim_mul(d, wanted, dim_min(d, x->type.dims[a], d->one));
+  if (ir_require_eq(c->b.ir, dim_mul(d, wanted, dim_min(d, x->type.dims[axis], d->one)), wanted)) return true;
+  return op_fail(c, DIAG_E0402, "input %s has no elements to resize", build_shape_text(&c->b, x));
+}
+
 /* x gathered along `axis` at index, of rank 1 or 2 ([out][taps]: the taps come right behind the axis). */
 static Value *gather_axis(OpContext *c, Value *x, uint32_t axis, Value *index) {
   if (!x || !index) return NULL;
@@ -213,14 +227,14 @@ static Value *gather_axis(OpContext *c, Value *x, uint32_t axis, Value *index) {
   const Dim *dims[MAX_RANK];
   GatherAxis axes[MAX_RANK] = {{0}};
   Affine place[2];
-  if (rank > MAX_RANK) return NULL;
+  if (rank > MAX_RANK || !has_places(c, x, axis, index)) return NULL;
   for (uint32_t j = 0; j < r; j++) {
     dims[axis + j] = index->type.dims[j];
     place[j] = build_affine_coord(&c->b, rank, axis + j);
   }
   for (uint32_t i = 0; i < x->type.rank; i++) {
     const uint32_t o = i < axis ? i : i + r - 1;
-    axes[i] = i == axis ? (GatherAxis){.indirect = true, .operand = 1, .place = place}
+    axes[i] = i == axis ? (GatherAxis){.indirect = true, .operand = 1, .place = place, .inside = true}
                         : (GatherAxis){.affine = build_affine_coord(&c->b, rank, o)};
     if (i != axis) dims[o] = x->type.dims[i];
   }
@@ -350,6 +364,25 @@ static bool vector_of(OpContext *c, const Value *v, size_t n, const char *what) 
   return op_fail(c, DIAG_E0402, "%s has shape %s; %zu values are needed", what, build_shape_text(&c->b, v), n);
 }
 
+/* The order in which the n axes listed cost least: those that shrink first; of those that grow the last axis of x first, whose neighbours
+ * are gathered one by one, while those of any other lie side by side. */
+static void order_axes(const Dim *const *in, const Dim *const *out, const uint32_t *axes, size_t n, size_t *ret) {
+  double growth[MAX_RANK];
+  for (size_t k = 0; k < n; k++) {
+    int64_t from, to;
+    const bool known = dim_eval(in[k], NULL, &from) && dim_eval(out[k], NULL, &to);
+    growth[k] = known && from > 0 ? (double)to / (double)from : 1;
+    size_t j = k;
+    for (; j > 0; j--) {
+      const size_t other = ret[j - 1];
+      const bool shrinks = growth[k] < 1, before = shrinks == (growth[other] < 1) ? (axes[k] > axes[other]) != shrinks : shrinks;
+      if (!before) break;
+      ret[j] = other;
+    }
+    ret[j] = k;
+  }
+}
+
 /* Resizes the n axes listed; scales or sizes given, region NULL unless it is used. */
 static bool resize(OpContext *c, const Resize *r, const uint32_t *axes, size_t n, Value *scales, Value *sizes,
                    Value *region) {
@@ -383,7 +416,10 @@ static bool resize(OpContext *c, const Resize *r, const uint32_t *axes, size_t n
                                            : dtype_is_float(t)       ? dtype_compute(t)
                                                                      : DT_f32;
   x = build_cast(b, x, compute, true);
-  for (size_t k = 0; k < n; k++) {
+  size_t order[MAX_RANK];
+  order_axes(in, out, axes, n, order);
+  for (size_t j = 0; j < n; j++) {
+    const size_t k = order[j];
     const double *s;
     const bool same = in[k] == out[k] && r->coord != COORD_CROP &&
                       build_const_floats(b, element(c, scales, k), &s, &n_read) && s[0] == 1;
