@@ -137,6 +137,7 @@ static void open_turned(NestPrinter *p, unsigned indent) {
 }
 
 static void print_map(NestPrinter *p) {
+  if (nest_transposes(p)) return;
   const uint32_t n = p->n->n_axes, turned = turned_axis(p);
   ExprPrinter e = nest_map_printer(p);
   if (turned == n && wants_lanes(p, &e)) {
@@ -514,7 +515,7 @@ static bool moves_nothing(const EmitCtx *c, const Nest *n) {
 static void print_bounds(NestPrinter *p, const StepShare *share) {
   const Dim *extent = p->n->extent[share->axis];
   const bool constant = dim_is_const(extent, NULL);
-  const int grain = dim_is(p->n->store.stride[share->axis], 1) ? LANES : 1;
+  const int grain = share_by_lines(p->n, share->axis) ? LANES : 1;
   StrBuf size = sb_new(p->c->arena);
   p->parted = share->axis;
   emit_dim(p->c, &size, extent);

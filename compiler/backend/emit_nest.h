@@ -31,6 +31,8 @@ void nest_declare_acc(NestPrinter *p, const char *array, unsigned indent);
 void nest_arg_update(NestPrinter *p, Str value, unsigned indent);
 /* What follows a reduction at its outer point: post over `acc`, then the store. */
 void nest_finish(NestPrinter *p, Str acc, const Str *coords, unsigned indent);
+/* Prints a map that transposes (emit_transpose.c); false: it does not, or its target has no vectors. */
+bool nest_transposes(NestPrinter *p);
 SymbolSet nest_symbols(EmitCtx *c, const Nest *n);
 bool nest_is_narrow(const Program *p, const Nest *n); /* all indices are below 2^30 */
 

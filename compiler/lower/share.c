@@ -108,13 +108,26 @@ static int64_t step_time(const Program *p, const Target *t, const Step *s) {
 }
 
 /* ---- what is parted ---- */
-/* The outermost axis that gives each share some; a contiguous one in whole cache lines. */
+/* Whether neighbours along the axis lie side by side in what is read at every point. */
+static bool reads_lines(const Nest *n, const Access *a, uint32_t axis) {
+  bool others = false;
+  for (uint32_t j = 0; j < n->n_axes; j++) others |= j != axis && !dim_is(a->stride[j], 0);
+  return others && dim_is(a->stride[axis], 1);
+}
+
+bool share_by_lines(const Nest *n, uint32_t axis) {
+  bool lines = dim_is(n->store.stride[axis], 1);
+  for (uint32_t k = 0; k < n->n_loads && !lines; k++) lines = reads_lines(n, &n->loads[k], axis);
+  return lines;
+}
+
+/* The outermost axis that gives each share some. */
 static bool nest_axis(const Nest *n, uint32_t *ret) {
   const uint32_t outer = n->mode == NEST_REDUCE ? n->n_axes - n->n_reduce : n->mode == NEST_SCAN ? n->n_axes - 1 : n->n_axes;
   int64_t best = 1;
   for (uint32_t j = 0; j < outer && best < SHARES; j++) {
     if (dim_is(n->store.stride[j], 0)) continue;
-    const int64_t parts = dim_is(n->store.stride[j], 1) ? known(n->extent[j]) / UNIT_GRAIN : known(n->extent[j]);
+    const int64_t parts = share_by_lines(n, j) ? known(n->extent[j]) / UNIT_GRAIN : known(n->extent[j]);
     if (parts > best) best = parts, *ret = j;
   }
   return best > 1;

@@ -12,6 +12,9 @@ void program_share(Program *p, const Target *t, bool all);
 /* How one step would be parted, its memory apart (n 0: not). */
 StepShare step_share(const Program *p, const Target *t, const Step *s);
 
+/* Whether neighbours along the axis share lines of the cache, where elements are written or where some are read: it is parted by whole lines. */
+bool share_by_lines(const Nest *n, uint32_t axis);
+
 /* The planned step as nests may be parted: nothing is read that another share may have overwritten. */
 bool share_is_safe(const Program *p, const Nest *n);
 

@@ -130,12 +130,27 @@ static RowsJob rows_job(Bench *b) {
                    {.rows = ROWS, .n = ROW, .in = in, .scale = bench_room(b, ROW), .bias = bench_room(b, ROW), .period = 1, .out = out, .epsilon = 1e-5f}, in};
 }
 
+typedef struct TransposeJob { const float *x; float *y; size_t rows, columns; } TransposeJob;
+
+static void run_transpose(const KernelSet *s, const void *job) {
+  const TransposeJob *t = job;
+  s->transpose_f32(t->y, t->rows, t->x, t->columns, t->rows, t->columns);
+}
+
 static void bench_rows(Bench *b) {
   static const struct { const char *kernel; void (*run)(const KernelSet *s, const void *job); double bytes; } passes[] = {
       {"cn_softmax_f32", run_softmax, 8}, {"cn_norm_f32", run_norm, 8}, {"cn_row_sum_f32", run_row_sums, 4}, {"cn_row_max_f32", run_row_maxima, 4}};
   for (size_t i = 0; i < LENGTH(passes); i++) {
     const RowsJob j = rows_job(b);
     bench_row(b, passes[i].kernel, "197 rows of 768", 0, passes[i].bytes * ROWS * ROW, passes[i].run, &j);
+  }
+  static const size_t shapes[][2] = {{16, 784}, {784, 16}, {ROWS, ROW}};
+  for (size_t i = 0; i < LENGTH(shapes); i++) {
+    const size_t rows = shapes[i][0], columns = shapes[i][1];
+    const TransposeJob j = {bench_room(b, rows * columns), bench_room(b, rows * columns), rows, columns};
+    char what[32];
+    (void)snprintf(what, sizeof what, "%zu x %zu", rows, columns);
+    bench_row(b, "cn_transpose_f32", what, 0, 8.0 * (double)(rows * columns), run_transpose, &j);
   }
 }
 

@@ -20,6 +20,7 @@
 #include "kernels/pool_f32.h"
 #include "kernels/recurrent_f32.h"
 #include "kernels/rows_f32.h"
+#include "kernels/transpose_f32.h"
 #include "kernels/winograd_f32.h"
 #include "peak_f32.h"
 
@@ -67,6 +68,7 @@ typedef struct KernelSet {
   size_t (*conv_s16_scratch)(const cn_window *w);
   void (*conv_s16)(const cn_conv_s16_args *a, int32_t *scratch, size_t t0, size_t t1);
   void (*pack_operand_f32)(const float *src, size_t k_stride, size_t n_stride, size_t k, size_t n, float *dst);
+  void (*transpose_f32)(float *y, size_t y_row, const float *x, size_t x_row, size_t rows, size_t columns);
   float (*row_sum_f32)(const float *x, size_t n);
   float (*row_max_f32)(const float *x, size_t n);
   size_t (*softmax_f32_tasks)(const cn_softmax_f32_args *s);

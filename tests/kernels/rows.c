@@ -7,6 +7,22 @@
 
 static size_t pick_length(Case *c) { return pick(c, 5) ? pick(c, (uint32_t)(8 * c->set->lanes + 2)) : 100 + pick(c, pick(c, 4) ? 900 : 9000); }
 
+/* Bits are moved, and nothing else is written. */
+void test_cn_transpose_f32(Case *c) {
+  const size_t most = 3 * c->set->lanes + 2, rows = pick(c, (uint32_t)most), columns = pick(c, 6) ? pick(c, (uint32_t)most) : 60 + pick(c, 100);
+  const size_t x_row = columns + pick(c, 5), y_row = rows + pick(c, 5);
+  const size_t x_size = rows ? (rows - 1) * x_row + columns : 0, y_size = columns ? (columns - 1) * y_row + rows : 0;
+  float *x = guarded_values(c, x_size), *y = guarded_values(c, y_size), *before = guarded(c, y_size);
+  memcpy(before, y, y_size * sizeof *y);
+  c->set->transpose_f32(y, y_row, x, x_row, rows, columns);
+  for (size_t j = 0; j < columns; j++)
+    for (size_t i = 0; i < y_row && j * y_row + i < y_size; i++) {
+      const float *want = i < rows ? &x[i * x_row + j] : &before[j * y_row + i];
+      if (memcmp(&y[j * y_row + i], want, sizeof *y) != 0)
+        fail(c, "%s of %zu x %zu, rows of %zu and %zu: [%zu][%zu] is %g, not %g", c->kernel, rows, columns, x_row, y_row, j, i, (double)y[j * y_row + i], (double)*want);
+    }
+}
+
 void test_cn_row_sum_f32(Case *c) {
   const size_t n = pick_length(c);
   float *x = guarded_values(c, n);

@@ -312,6 +312,7 @@ const KernelSet SET = {
     .conv_s16_scratch = conv_s16_scratch,
     .conv_s16 = cn_conv_s16,
     .pack_operand_f32 = cn_pack_operand_f32,
+    .transpose_f32 = cn_transpose_f32,
     .row_sum_f32 = cn_row_sum_f32,
     .row_max_f32 = cn_row_max_f32,
     .softmax_f32_tasks = softmax_f32_tasks,
