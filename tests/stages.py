@@ -215,7 +215,7 @@ STAGES = [
     Stage("poison", "the workspace overwritten between steps, but for what a later step reads: a shard of the suite, control flow, real models",
           [f"{POISON} --cases {{cases}} --every 10 --offset 5", f"{CONTROL} --castnet {{plain}} --check=--poison",
            f"{MUTANTS} --cases {{mutants}} --every 2 --check=--poison", f"{MODELS} --target x86-64-v3 --check=--poison " + " ".join(f"--filter {name}" for name in CROSS_MODELS[:6])],
-          [*(f"{POISON} --cases {{cases}} --target {target}" for target in ("c99", "x86-64-v3")), f"{POISON} --cases {{cases}} --every 4 --check=--no-fuse --timeout 300",
+          [*(f"{POISON} --cases {{cases}} --target {target}" for target in ("c99", "x86-64-v3")), f"{POISON} --cases {{cases}} --every 4 --check=--no-fuse --timeout 1200",
            f"{POISON} --cases {{cases}} --every 4 --target x86-64-v3 --check=--threads=all", f"{CONTROL} --castnet {{plain}} --check=--poison",
            f"{MUTANTS} --cases {{mutants_many}} --every 4 --check=--poison", random_graphs("random_many", "--every 10 --check=--poison"),
            *(f"{MODELS} --target {target} --check=--poison" for target in ("c99", "x86-64-v3"))]),
