@@ -221,7 +221,7 @@ static bool has_places(OpContext *c, const Value *x, uint32_t axis, const Value 
 }
 
 /* x gathered along `axis` at index, of rank 1 or 2 ([out][taps]: the taps come right behind the axis). */
-static Value *gather_axis(OpContext *c, Value *x, uint32_t axis, Value *index) {
+static Value *gather_axis(OpContext *c, const ResizeAxis *ax, Value *x, uint32_t axis, Value *index) {
   if (!x || !index) return NULL;
   const uint32_t r = index->type.rank, rank = x->type.rank + r - 1;
   const Dim *dims[MAX_RANK];
@@ -234,7 +234,7 @@ static Value *gather_axis(OpContext *c, Value *x, uint32_t axis, Value *index) {
   }
   for (uint32_t i = 0; i < x->type.rank; i++) {
     const uint32_t o = i < axis ? i : i + r - 1;
-    axes[i] = i == axis ? (GatherAxis){.indirect = true, .operand = 1, .place = place, .inside = true}
+    axes[i] = i == axis ? (GatherAxis){.indirect = true, .operand = 1, .place = place, .inside = x->type.dims[axis] == ax->in}
                         : (GatherAxis){.affine = build_affine_coord(&c->b, rank, o)};
     if (i != axis) dims[o] = x->type.dims[i];
   }
@@ -256,13 +256,13 @@ static Value *resize_axis(OpContext *c, const Resize *r, const ResizeAxis *ax, V
   const uint32_t rank = x->type.rank;
   const DType t = x->type.dtype;
   if (r->mode == RESIZE_NEAREST) {
-    x = gather_axis(c, x, axis, nearest_index(c, r, ax));
+    x = gather_axis(c, ax, x, axis, nearest_index(c, r, ax));
   } else {
     const Dim *reach = resize_reach(c, r, ax);
     if (!reach) return NULL;
     const Dim *const dims[] = {ax->out, dim_mulc(op_dims(c), reach, 2)};
     Value *weights = build_cast(b, tap_weight(c, r, ax, reach, dims), t, true);
-    x = build_fn2(b, SC_mul, gather_axis(c, x, axis, tap_index(c, r, ax, reach, dims)),
+    x = build_fn2(b, SC_mul, gather_axis(c, ax, x, axis, tap_index(c, r, ax, reach, dims)),
                   placed(c, weights, axis, rank + 1));
     x = build_reduce(b, REDUCE_SUM, x, 1u << (axis + 1), false);
   }
@@ -447,9 +447,12 @@ bool import_resize(OpContext *c) {
   const int64_t *listed = op_ints(c, "axes", &n);
   if (!op_has_attr(c, "axes")) n = rank;
   if (n > rank) return op_fail(c, DIAG_E0304, "attribute 'axes' has %zu values for shape %s", n, op_shape(c, 0));
+  uint32_t given = 0;
   for (size_t k = 0; k < n; k++) {
     axes[k] = (uint32_t)k;
     if (listed && !op_axis(c, listed[k], rank, &axes[k])) return false;
+    if (given >> axes[k] & 1) return op_fail(c, DIAG_E0304, "axis %u is given twice", axes[k]);
+    given |= 1u << axes[k];
   }
   if (r.coord == COORD_CROP && !region) return op_fail(c, DIAG_E0305, "roi must be given for tf_crop_and_resize");
   return resize(c, &r, axes, n, scales, sizes, r.coord == COORD_CROP ? region : NULL);

@@ -1,0 +1,1 @@
+./castnet compile E0304_resize_axes.onnx -o out --target c99
