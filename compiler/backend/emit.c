@@ -75,6 +75,13 @@ EmitCtx *emit_new(Frame *f) {
 /* ---- dimensions ---- */
 void emit_dim(EmitCtx *c, StrBuf *b, const Dim *d) { dimc_print(b, d, &(DimNames){.symbols = c->symbols}, true); }
 
+void emit_dim_as(EmitCtx *c, StrBuf *b, const Dim *d, const char *type) {
+  const bool product = d->kind == DIM_POLY && d->poly.n_terms == 1; /* emit_dim puts only sums in parentheses */
+  if (d->kind != DIM_CONST) sb_printf(b, "(%s)%s", type, product ? "(" : "");
+  emit_dim(c, b, d);
+  if (product) sb_putc(b, ')');
+}
+
 SymbolSet emit_symbols_new(EmitCtx *c) { return (SymbolSet){NEW_ARRAY(c->arena, bool, c->program->dims->symbols.n)}; }
 
 void emit_symbols_add(EmitCtx *c, SymbolSet *s, const Dim *d) {

@@ -70,6 +70,7 @@ typedef struct EmitCtx {
 
 /* ---- dimensions ---- */
 void emit_dim(EmitCtx *c, StrBuf *b, const Dim *d); /* an int64_t expression over symbols, parenthesised where needed */
+void emit_dim_as(EmitCtx *c, StrBuf *b, const Dim *d, const char *type); /* the same as that integer type */
 SymbolSet emit_symbols_new(EmitCtx *c);
 void emit_symbols_add(EmitCtx *c, SymbolSet *s, const Dim *d);     /* every symbol that d depends on */
 void emit_symbol_params(EmitCtx *c, StrBuf *b, const SymbolSet *s); /* ", int64_t dim_batch, int64_t dim_length" */

@@ -104,10 +104,8 @@ static void print_capacity(ExternPrinter *p, const PTensor *t) {
   DimCtx *dims = p->c->program->dims;
   const Dim *n = dim_product(dims, t->dims, t->rank);
   if (dim_has_data(n)) n = dim_upper(dims, n);
-  const bool constant = dim_is_const(n, NULL);
-  if (!constant) sb_puts(&p->body, "(size_t)(");
-  print_dim(p, n);
-  if (!constant) sb_putc(&p->body, ')');
+  emit_symbols_add(p->c, &p->symbols, n);
+  emit_dim_as(p->c, &p->body, n, "size_t");
 }
 
 /* measured: its dimensions only, there is no room for it. */

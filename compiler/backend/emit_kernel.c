@@ -13,14 +13,10 @@ KernelPrinter kernel_printer(EmitCtx *c, const Step *s) {
   return k;
 }
 
-/* As text of an integer type. emit_dim puts sums in parentheses; products want their own. */
 static Str cast_dim(KernelPrinter *k, const Dim *d, const char *type) {
   StrBuf b = sb_new(k->c->arena);
-  const bool product = d->kind == DIM_POLY && d->poly.n_terms == 1;
   emit_symbols_add(k->c, &k->symbols, d);
-  if (d->kind != DIM_CONST) sb_printf(&b, "(%s)%s", type, product ? "(" : "");
-  emit_dim(k->c, &b, d);
-  if (product) sb_putc(&b, ')');
+  emit_dim_as(k->c, &b, d, type);
   return sb_view(&b);
 }
 

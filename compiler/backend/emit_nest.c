@@ -513,15 +513,12 @@ static bool moves_nothing(const EmitCtx *c, const Nest *n) {
 
 /* b0 and b1: of the axis that is parted, what the shares s0 .. s1 do. */
 static void print_bounds(NestPrinter *p, const StepShare *share) {
-  const Dim *extent = p->n->extent[share->axis];
-  const bool constant = dim_is_const(extent, NULL);
   const int grain = share_by_lines(p->n, share->axis) ? LANES : 1;
   StrBuf size = sb_new(p->c->arena);
   p->parted = share->axis;
-  emit_dim(p->c, &size, extent);
+  emit_dim_as(p->c, &size, p->n->extent[share->axis], "size_t");
   for (int i = 0; i < 2; i++)
-    sb_printf(p->b, constant ? "  const %s b%d = (%s)cn_share_by(%s, %d, s%d, %u);\n" : "  const %s b%d = (%s)cn_share_by((size_t)(%s), %d, s%d, %u);\n",
-              index_type(p), i, index_type(p), size.data, grain, i, share->n);
+    sb_printf(p->b, "  const %s b%d = (%s)cn_share_by(%s, %d, s%d, %u);\n", index_type(p), i, index_type(p), size.data, grain, i, share->n);
 }
 
 bool emit_nest(EmitCtx *c, const Step *s) {

@@ -46,14 +46,8 @@ static void print_first(NestPrinter *p, ExprPrinter *e, Str pointer, const Acces
 
 static void print_count(NestPrinter *p, const Dim *d, bool parted) {
   sb_puts(p->b, ", ");
-  if (parted) {
-    sb_puts(p->b, "(size_t)(b1 - b0)");
-    return;
-  }
-  const bool constant = dim_is_const(d, NULL);
-  if (!constant) sb_puts(p->b, "(size_t)(");
-  emit_dim(p->c, p->b, d);
-  if (!constant) sb_putc(p->b, ')');
+  if (parted) sb_puts(p->b, "(size_t)(b1 - b0)");
+  else emit_dim_as(p->c, p->b, d, "size_t");
 }
 
 bool nest_transposes(NestPrinter *p) {

@@ -121,13 +121,13 @@ static bool reshape_loads(Lower *l, const Virt *v, const Type *in, const Type *o
   return true;
 }
 
-/* A stored value whose only reader is graph output y may lie in the output at once. */
-static void lie_in_output(Lower *l, const Virt *v, const Value *y) {
-  const uint32_t t = virt_plain_tensor(l->p, v, &y->type);
-  Buffer *b = t == NO_TENSOR ? NULL : &l->p->buffers.data[l->p->tensors.data[t].buffer];
-  if (!b || b->kind != BUF_ARENA || l->slots[y->id].output < 0 || dim_eq(l->p->dims, b->n, type_count(l->ir, &y->type)) != 1) return;
+/* A stored value whose only reader is graph output y may lie in the output at once; false where it may not. */
+static bool lies_in_output(Lower *l, uint32_t tensor, const Value *y) {
+  Buffer *b = &l->p->buffers.data[l->p->tensors.data[tensor].buffer];
+  if (b->kind != BUF_ARENA || l->slots[y->id].output < 0 || dim_eq(l->p->dims, b->n, type_count(l->ir, &y->type)) != 1) return false;
   b->kind = BUF_OUTPUT;
   b->index = (uint32_t)l->slots[y->id].output;
+  return true;
 }
 
 bool lower_reshape(Lower *l, const Node *n) {
@@ -137,39 +137,25 @@ bool lower_reshape(Lower *l, const Node *n) {
     uint32_t dense = lower_dense(l, x, n->src);
     r = virt_of_tensor(l->p, reshaped_tensor(l, dense, &y->type));
   }
-  lie_in_output(l, &r, y);
+  const uint32_t plain = virt_plain_tensor(l->p, &r, &y->type);
+  if (plain != NO_TENSOR) (void)lies_in_output(l, plain, y);
   settle(l, n, &r);
   return true;
-}
-
-/* True if the view only adds or drops axes of one element. */
-static bool keeps_order(const Node *n) {
-  const ViewAttr *attr = n->attr;
-  const Type *in = &n->in[0]->type, *out = &n->out[0]->type;
-  uint32_t j = 0;
-  for (uint32_t a = 0; a < in->rank; a++) {
-    if (dim_is(in->dims[a], 1)) continue;
-    while (j < out->rank && dim_is(out->dims[j], 1)) j++;
-    if (j == out->rank || out->dims[j] != in->dims[a] || !dim_is(attr->index[a].offset, 0)) return false;
-    for (uint32_t k = 0; k < out->rank; k++)
-      if (k == j ? !affine_coef(&attr->index[a], k) || !dim_is(attr->index[a].coef[k], 1) : affine_coef(&attr->index[a], k) != NULL) return false;
-    j++;
-  }
-  while (j < out->rank && dim_is(out->dims[j], 1)) j++;
-  return j == out->rank;
 }
 
 bool lower_view(Lower *l, const Node *n) {
   const ViewAttr *attr = n->attr;
   const Value *x = n->in[0];
   if (view_repeats(n, lower_virt(l, x))) lower_materialise(l, x, n->src);
-  Virt v = virt_view(l->p, lower_virt(l, x), x->type.rank, attr->index, n->out[0]->type.rank);
-  const uint32_t t = virt_plain_tensor(l->p, lower_virt(l, x), &x->type);
-  if (t != NO_TENSOR && l->slots[n->out[0]->id].output >= 0 && keeps_order(n) && ptensor_is_contiguous(l->p->dims, &l->p->tensors.data[t])) {
-    v = virt_of_tensor(l->p, reshaped_tensor(l, t, &n->out[0]->type));
-    lie_in_output(l, &v, n->out[0]);
-  }
+  const Value *y = n->out[0];
+  Virt v = virt_view(l->p, lower_virt(l, x), x->type.rank, attr->index, y->type.rank);
   settle(l, n, &v);
+  if (l->slots[y->id].output < 0 || virt_window_tensor(lower_virt(l, y)) == NO_TENSOR) return true;
+  const uint32_t window = lower_window(l, y, n->src); /* the whole buffer in its order where axes of one element come or go */
+  if (ptensor_is_contiguous(l->p->dims, &l->p->tensors.data[window]) && lies_in_output(l, window, y)) {
+    v = virt_of_tensor(l->p, window);
+    lower_set_virt(l, y, &v);
+  }
   return true;
 }
 

@@ -70,6 +70,8 @@ BASE_PRINTF(2, 3) bool op_unsupported(OpContext *c, const char *fmt, ...);
 bool op_axis(OpContext *c, int64_t axis, uint32_t rank, uint32_t *ret);
 /* Axes from attribute `name` or, where the version moved it, from input k: mask over rank; absent: *ret_given false. */
 bool op_axes_mask(OpContext *c, const char *name, size_t input, uint32_t rank, uint32_t *ret_mask, bool *ret_given);
+/* Axes from attribute `axes` in its order, each once: [*ret_n] of at most rank; absent: all. E0304. */
+bool op_axes_list(OpContext *c, uint32_t rank, uint32_t *ret, size_t *ret_n);
 static inline Value *op_in(const OpContext *c, size_t k) { return c->in[k]; }
 static inline uint32_t op_rank(const OpContext *c, size_t k) { return c->in[k]->type.rank; }
 static inline const Dim *op_dim(const OpContext *c, size_t k, uint32_t axis) { return c->in[k]->type.dims[axis]; }

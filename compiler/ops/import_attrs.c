@@ -152,6 +152,14 @@ bool op_axis(OpContext *c, int64_t axis, uint32_t rank, uint32_t *ret) {
   return true;
 }
 
+/* Adds the axis to those seen. */
+static bool axis_once(OpContext *c, int64_t axis, uint32_t rank, uint32_t *seen, uint32_t *ret) {
+  if (!op_axis(c, axis, rank, ret)) return false;
+  if (*seen >> *ret & 1) return op_fail(c, DIAG_E0304, "axis %u is given twice", *ret);
+  *seen |= 1u << *ret;
+  return true;
+}
+
 bool op_axes_mask(OpContext *c, const char *name, size_t input, uint32_t rank, uint32_t *ret_mask, bool *ret_given) {
   size_t n;
   const int64_t *axes = op_ints(c, name, &n);
@@ -162,9 +170,19 @@ bool op_axes_mask(OpContext *c, const char *name, size_t input, uint32_t rank, u
   *ret_given = axes != NULL;
   for (size_t i = 0; i < n; i++) {
     uint32_t a;
-    if (!op_axis(c, axes[i], rank, &a)) return false;
-    if (*ret_mask >> a & 1) return op_fail(c, DIAG_E0304, "axis %u is given twice", a);
-    *ret_mask |= 1u << a;
+    if (!axis_once(c, axes[i], rank, ret_mask, &a)) return false;
   }
+  return true;
+}
+
+bool op_axes_list(OpContext *c, uint32_t rank, uint32_t *ret, size_t *ret_n) {
+  size_t n;
+  const int64_t *axes = op_ints(c, "axes", &n);
+  uint32_t seen = 0;
+  if (!axes && !op_has_attr(c, "axes")) n = rank;
+  if (n > rank) return op_fail(c, DIAG_E0304, "attribute 'axes' has %zu values for rank %u", n, rank);
+  for (uint32_t i = 0; i < n; i++)
+    if (!axis_once(c, axes ? axes[i] : i, rank, &seen, &ret[i])) return false;
+  *ret_n = n;
   return true;
 }

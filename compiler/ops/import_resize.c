@@ -367,18 +367,13 @@ static bool vector_of(OpContext *c, const Value *v, size_t n, const char *what) 
 /* The order in which the n axes listed cost least: those that shrink first; of those that grow the last axis of x first, whose neighbours
  * are gathered one by one, while those of any other lie side by side. */
 static void order_axes(const Dim *const *in, const Dim *const *out, const uint32_t *axes, size_t n, size_t *ret) {
-  double growth[MAX_RANK];
+  uint32_t key[MAX_RANK]; /* what comes first has the smaller one */
   for (size_t k = 0; k < n; k++) {
     int64_t from, to;
-    const bool known = dim_eval(in[k], NULL, &from) && dim_eval(out[k], NULL, &to);
-    growth[k] = known && from > 0 ? (double)to / (double)from : 1;
+    const bool shrinks = dim_eval(in[k], NULL, &from) && dim_eval(out[k], NULL, &to) && to < from;
     size_t j = k;
-    for (; j > 0; j--) {
-      const size_t other = ret[j - 1];
-      const bool shrinks = growth[k] < 1, before = shrinks == (growth[other] < 1) ? (axes[k] > axes[other]) != shrinks : shrinks;
-      if (!before) break;
-      ret[j] = other;
-    }
+    key[k] = shrinks ? axes[k] : 2 * MAX_RANK - axes[k];
+    for (; j > 0 && key[k] < key[ret[j - 1]]; j--) ret[j] = ret[j - 1];
     ret[j] = k;
   }
 }
@@ -438,22 +433,12 @@ bool import_resize(OpContext *c) {
   Resize r;
   size_t n;
   uint32_t axes[MAX_RANK];
-  const uint32_t rank = op_rank(c, 0);
   if (!resize_attrs(c, &r)) return false;
   const bool first = c->row->since < 11; /* X, scales */
   Value *region = first ? NULL : nonempty(op_in(c, 1)), *scales = nonempty(op_in(c, first ? 1 : 2)),
         *sizes = first ? NULL : nonempty(op_in(c, 3));
   if (!scales == !sizes) return op_fail(c, DIAG_E0305, "one of scales and sizes must be given");
-  const int64_t *listed = op_ints(c, "axes", &n);
-  if (!op_has_attr(c, "axes")) n = rank;
-  if (n > rank) return op_fail(c, DIAG_E0304, "attribute 'axes' has %zu values for shape %s", n, op_shape(c, 0));
-  uint32_t given = 0;
-  for (size_t k = 0; k < n; k++) {
-    axes[k] = (uint32_t)k;
-    if (listed && !op_axis(c, listed[k], rank, &axes[k])) return false;
-    if (given >> axes[k] & 1) return op_fail(c, DIAG_E0304, "axis %u is given twice", axes[k]);
-    given |= 1u << axes[k];
-  }
+  if (!op_axes_list(c, op_rank(c, 0), axes, &n)) return false;
   if (r.coord == COORD_CROP && !region) return op_fail(c, DIAG_E0305, "roi must be given for tf_crop_and_resize");
   return resize(c, &r, axes, n, scales, sizes, r.coord == COORD_CROP ? region : NULL);
 }

@@ -148,21 +148,6 @@ bool import_affine_grid(OpContext *c) {
 }
 
 /* ---- CenterCropPad ---- */
-static bool crop_axes(OpContext *c, uint32_t rank, uint32_t *ret, size_t *ret_n) {
-  size_t n;
-  const int64_t *axes = op_ints(c, "axes", &n);
-  uint32_t seen = 0;
-  for (uint32_t i = 0; !axes && i < rank; i++) ret[i] = i;
-  *ret_n = axes ? n : rank;
-  if (axes && n > rank) return op_fail(c, DIAG_E0304, "%zu axes for rank %u", n, rank);
-  for (size_t i = 0; axes && i < n; i++) {
-    if (!op_axis(c, axes[i], rank, &ret[i])) return false;
-    if (seen >> ret[i] & 1) return op_fail(c, DIAG_E0304, "axis %u is given twice", ret[i]);
-    seen |= 1u << ret[i];
-  }
-  return true;
-}
-
 bool import_center_crop_pad(OpContext *c) {
   Builder *b = &c->b;
   DimCtx *d = op_dims(c);
@@ -170,7 +155,7 @@ bool import_center_crop_pad(OpContext *c) {
   uint32_t axes[MAX_RANK];
   size_t n_axes, n;
   const Dim *lo[MAX_RANK], *hi[MAX_RANK], *two = dim_const(d, 2);
-  if (!crop_axes(c, x->rank, axes, &n_axes)) return false;
+  if (!op_axes_list(c, x->rank, axes, &n_axes)) return false;
   const Dim *const *shape = build_read(b, c->in[1], (ReadDims){.what = "shape", .hi = INT32_MAX, .count = (int64_t)n_axes}, &n);
   if (!shape) return false;
   if (n != n_axes) return op_fail(c, DIAG_E0402, "%zu sizes for %zu axes", n, n_axes);

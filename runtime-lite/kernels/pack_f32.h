@@ -5,24 +5,10 @@
 #define CN_KERNELS_PACK_F32_H
 
 #include "kernels/pack.h"
+#include "kernels/transpose_f32.h"
 
-/* L vectors as the rows of an L x L matrix, transposed: log2(L) times all elements at even places, then those at odd ones, which each time
- * turns an element's place, written in binary, by one digit. */
-CN_KERNEL void cn_vf32_transpose(cn_vf32 *rows) {
-  cn_vf32 turned[CN_VF32_LANES];
-  CN_UNROLL(4)
-  for (size_t half = 1; half < CN_VF32_LANES; half *= 2) {
-    CN_UNROLL(16)
-    for (size_t i = 0; i + 1 < CN_VF32_LANES; i += 2) {
-      turned[i / 2] = cn_vf32_even(rows[i], rows[i + 1]);
-      turned[(CN_VF32_LANES + i) / 2] = cn_vf32_odd(rows[i], rows[i + 1]);
-    }
-    CN_UNROLL(16)
-    for (size_t i = 0; i < CN_VF32_LANES; i++) rows[i] = turned[i];
-  }
-}
-
-/* B [k][n] whose columns lie whole in memory, the next one n_stride behind -> dst [ceil(n/NR)][k][NR]. */
+/* B [k][n] whose columns lie whole in memory, the next one n_stride behind -> dst [ceil(n/NR)][k][NR]. Stores
+ * whole vectors, zeros too: they are read again at once, and masked stores would not be forwarded to whole loads. */
 CN_DRIVER void cn_pack_columns_f32(const float *src, size_t n_stride, size_t k, size_t n, float *dst) {
   const size_t lanes = CN_VF32_LANES;
   for (size_t j = 0; j < cn_round_up(n, CN_GEMM_F32_NR); j += lanes) {

@@ -9,18 +9,19 @@
 /* Columns of x that are walked before the next rows: few enough for their lines of y to stay in the first cache. */
 #define CN_TRANSPOSE_F32_STRIP 64
 
-/* A square of vectors: each turn parts the even lanes of neighbours from the odd ones. */
-CN_KERNEL void cn_transpose_square_f32(cn_vf32 *v) {
-  cn_vf32 w[CN_VF32_LANES];
+/* L vectors as the rows of an L x L matrix, transposed: log2(L) times all elements at even places, then those at odd ones, which each time
+ * turns an element's place, written in binary, by one digit. */
+CN_KERNEL void cn_vf32_transpose(cn_vf32 *rows) {
+  cn_vf32 turned[CN_VF32_LANES];
   CN_UNROLL(4)
-  for (size_t turn = 1; turn < CN_VF32_LANES; turn *= 2) {
-    CN_UNROLL(8)
+  for (size_t half = 1; half < CN_VF32_LANES; half *= 2) {
+    CN_UNROLL(16)
     for (size_t i = 0; i + 1 < CN_VF32_LANES; i += 2) {
-      w[i / 2] = cn_vf32_even(v[i], v[i + 1]);
-      w[i / 2 + CN_VF32_LANES / 2] = cn_vf32_odd(v[i], v[i + 1]);
+      turned[i / 2] = cn_vf32_even(rows[i], rows[i + 1]);
+      turned[(CN_VF32_LANES + i) / 2] = cn_vf32_odd(rows[i], rows[i + 1]);
     }
     CN_UNROLL(16)
-    for (size_t i = 0; i < CN_VF32_LANES; i++) v[i] = w[i];
+    for (size_t i = 0; i < CN_VF32_LANES; i++) rows[i] = turned[i];
   }
 }
 
@@ -29,7 +30,7 @@ CN_DRIVER void cn_transpose_edge_f32(float *y, size_t y_row, const float *x, siz
   cn_vf32 v[CN_VF32_LANES];
   CN_UNROLL(16)
   for (size_t i = 0; i < CN_VF32_LANES; i++) v[i] = i < rows ? cn_vf32_load_n(x + i * x_row, columns) : cn_vf32_zero();
-  cn_transpose_square_f32(v);
+  cn_vf32_transpose(v);
   CN_UNROLL(16)
   for (size_t j = 0; j < CN_VF32_LANES; j++)
     if (j < columns) cn_vf32_store_n(y + j * y_row, v[j], rows);
@@ -50,7 +51,7 @@ CN_DRIVER void cn_transpose_f32(float *y, size_t y_row, const float *x, size_t x
         }
         CN_UNROLL(16)
         for (size_t l = 0; l < CN_VF32_LANES; l++) v[l] = cn_vf32_load(from + l * x_row);
-        cn_transpose_square_f32(v);
+        cn_vf32_transpose(v);
         CN_UNROLL(16)
         for (size_t l = 0; l < CN_VF32_LANES; l++) cn_vf32_store(to + l * y_row, v[l]);
       }
