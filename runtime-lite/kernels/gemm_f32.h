@@ -101,7 +101,7 @@ CN_KERNEL void cn_gemm_panel_f32(const cn_gemm_f32_args *g, size_t m0, size_t m1
 /* Whether a part of A is worth copying for these rows and so many panels: full tiles have more lines side by side than the 8 ways that many
  * processors' first caches have for rows that begin a multiple of 4 KB apart, so that each would be gone before its next element is read. */
 CN_INLINE int cn_gemm_f32_copies(const cn_gemm_f32_args *g, size_t rows, size_t panels) {
-  return CN_GEMM_F32_MR > 8 && g->lines && panels >= 4 && rows / cn_ceil_div(rows, CN_GEMM_F32_MR) + 2 >= CN_GEMM_F32_MR;
+  return CN_GEMM_F32_MR > 8 && g->lines && panels >= 2 && rows / cn_ceil_div(rows, CN_GEMM_F32_MR) + 2 >= CN_GEMM_F32_MR;
 }
 
 /* Rows m0 .. m1, panels j0 .. j1. A block of A (MC x KC) stays in the second cache while the panels pass through the first. Sums of parts of
@@ -171,18 +171,28 @@ CN_DRIVER void cn_gemm_part_f32(const cn_gemm_f32_args *g, size_t m0, size_t m1,
   for (; m0 < m1 && j0 < j1; j0 += each) cn_gemm_block_f32(g, m0, m1, j0, cn_min(j1, j0 + each));
 }
 
-/* Tasks t0 .. t1 of cn_gemm_f32_tasks(g), in any order and on any threads: each writes its own part of C. Those of one band run as one,
- * as do whole bands as far as a block of A goes. */
+/* Bands i0 .. i1, panels j0 .. j1 of B: bands together as far as a block of A goes. */
+CN_DRIVER void cn_gemm_bands_f32(const cn_gemm_f32_args *g, size_t i0, size_t i1, size_t j0, size_t j1) {
+  const size_t bands = cn_gemm_f32_bands(g);
+  while (i0 < i1) {
+    const size_t m0 = cn_gemm_f32_band(g, i0, bands);
+    for (i0++; i0 < i1 && cn_gemm_f32_band(g, i0 + 1, bands) - m0 <= CN_GEMM_F32_MC + CN_GEMM_F32_MC / 4;) i0++;
+    cn_gemm_part_f32(g, m0, cn_gemm_f32_band(g, i0, bands), j0, j1);
+  }
+}
+
+/* Tasks t0 .. t1 of cn_gemm_f32_tasks(g), in any order and on any threads: each writes its own part of C. Tasks side by side have a band in common,
+ * or columns where B is larger than A: who takes neighbours reads the smaller of the two again, and the bands of a low A are not all of a height. */
 CN_DRIVER void cn_gemm_f32(const cn_gemm_f32_args *g, size_t t0, size_t t1) {
   const size_t panels = cn_ceil_div(g->n, CN_GEMM_F32_NR), each = cn_gemm_f32_panels(g), across = cn_ceil_div(panels, each);
-  const size_t bands = cn_gemm_f32_bands(g);
+  const int by_columns = g->n > g->m;
+  const size_t inner = by_columns ? cn_gemm_f32_bands(g) : across;
   while (t0 < t1) {
-    const size_t band = t0 / across, m0 = cn_gemm_f32_band(g, band, bands);
-    size_t end = band + 1, stop = cn_min(t1, end * across);
-    for (; t0 == band * across && stop + across <= t1 && cn_gemm_f32_band(g, end + 1, bands) - m0 <= CN_GEMM_F32_MC + CN_GEMM_F32_MC / 4; end++)
-      stop += across;
-    cn_gemm_part_f32(g, m0, cn_gemm_f32_band(g, end, bands), (t0 - band * across) * each, cn_min(panels, (stop - (end - 1) * across) * each));
-    t0 = stop;
+    const size_t outer = t0 / inner, first = t0 % inner, whole = first ? 0 : (t1 - t0) / inner;
+    const size_t outer_end = outer + cn_max(whole, 1), end = whole ? inner : cn_min(inner, first + (t1 - t0));
+    if (by_columns) cn_gemm_bands_f32(g, first, end, outer * each, cn_min(panels, outer_end * each));
+    else cn_gemm_bands_f32(g, outer, outer_end, first * each, cn_min(panels, end * each));
+    t0 = (outer_end - 1) * inner + end;
   }
 }
 
