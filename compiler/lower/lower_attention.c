@@ -4,7 +4,8 @@
 
 #include "kernels/attention.h"
 
-enum { FEW_SCORES = 1 << 14 }; /* of a head: where they fit the first caches, three steps are as quick */
+/* Three steps are as quick where all scores fit the first caches, quicker where a head has so few that what it begins with costs more. */
+enum { FEW_SCORES = 1 << 14, FEW_OF_A_HEAD = 1 << 9 };
 
 typedef struct Readers { uint32_t *reads; int32_t *writer; } Readers; /* by buffer: steps that read it, the one step that writes it or -1 */
 
@@ -71,9 +72,9 @@ static bool all_f32(const Program *p, const Step *s) {
 /* [queries][keys] of one product are softmax's rows and the other's left operand, dense. */
 static bool fits(Lower *l, const Step *first, const SoftmaxStep *soft, const ContractStep *sum) {
   const ContractStep *scores = first->attr;
-  int64_t queries, keys;
-  const bool few = dim_is_const(scores->m, &queries) && dim_is_const(scores->n, &keys) && queries < FEW_SCORES && keys < FEW_SCORES &&
-                   queries * keys < FEW_SCORES;
+  DimCtx *c = l->p->dims;
+  const Dim *of_a_head = dim_mul(c, scores->m, scores->n), *all = dim_mul(c, dim_product(c, scores->batch, scores->n_batch), of_a_head);
+  const bool few = all->hi < FEW_SCORES || of_a_head->hi < FEW_OF_A_HEAD;
   if (few || soft->log || !dim_is(soft->inner, 1) || soft->n != scores->n || !same_batches(scores, sum)) return false;
   if (scores->b_packed || sum->b_packed || scores->c_m != scores->n || sum->m != scores->m || sum->k != scores->n) return false;
   if ((sum->a_m != scores->n && !dim_is(sum->m, 1)) || !dim_is(sum->a_k, 1) || sum->epilogue.expr.n) return false;
