@@ -66,36 +66,11 @@ EmitCtx *emit_new(Frame *f) {
                  .functions = sb_new(f->arena), .calls = sb_new(f->arena), .indent = 2, .symbols = f->locals,
                  .buffers = NEW_ARRAY(f->arena, EmitBuffer, f->program->buffers.n), .step_names = names_scope(f->arena),
                  .decided = NEW_ARRAY(f->arena, bool, f->program->dims->symbols.n),
-                 .checked = NEW_ARRAY(f->arena, bool, f->program->ir->n_checks), .shared = map_new(f->arena), .needs = map_new(f->arena),
+                 .checked = NEW_ARRAY(f->arena, bool, f->program->ir->n_checks), .shared = map_new(f->arena), .needs = map_new(f->arena), .part_marks = map_new(f->arena),
                  .bad_index = f->lang->bad_index, .running = f->program->ir->main};
   for (uint32_t i = 0; i < f->program->buffers.n; i++) init_buffer(c, i);
   return c;
 }
-
-/* ---- dimensions ---- */
-void emit_dim(EmitCtx *c, StrBuf *b, const Dim *d) { dimc_print(b, d, &(DimNames){.symbols = c->symbols}, true); }
-
-void emit_dim_as(EmitCtx *c, StrBuf *b, const Dim *d, const char *type) {
-  const bool product = d->kind == DIM_POLY && d->poly.n_terms == 1; /* emit_dim puts only sums in parentheses */
-  if (d->kind != DIM_CONST) sb_printf(b, "(%s)%s", type, product ? "(" : "");
-  emit_dim(c, b, d);
-  if (product) sb_putc(b, ')');
-}
-
-SymbolSet emit_symbols_new(EmitCtx *c) { return (SymbolSet){NEW_ARRAY(c->arena, bool, c->program->dims->symbols.n)}; }
-
-void emit_symbols_add(EmitCtx *c, SymbolSet *s, const Dim *d) {
-  (void)c;
-  if (d) dimc_symbols(d, s->has);
-}
-
-static void print_symbols(EmitCtx *c, StrBuf *b, const SymbolSet *s, const char *before) {
-  for (size_t i = 0; i < c->program->dims->symbols.n; i++)
-    if (s->has[i]) sb_printf(b, "%s%.*s", before, STR_WHOLE(c->symbols[i]));
-}
-
-void emit_symbol_params(EmitCtx *c, StrBuf *b, const SymbolSet *s) { print_symbols(c, b, s, ", int64_t "); }
-void emit_symbol_args(EmitCtx *c, StrBuf *b, const SymbolSet *s) { print_symbols(c, b, s, ", "); }
 
 /* ---- pointers ---- */
 const char *emit_ctype(const EmitCtx *c, uint32_t tensor) { return dtype_rows[c->program->tensors.data[tensor].dtype].ctype; }
@@ -151,10 +126,13 @@ void emit_pointer_as(EmitCtx *c, StrBuf *b, uint32_t tensor, const char *type) {
 
 /* ---- comments ---- */
 void emit_shape(EmitCtx *c, StrBuf *b, uint32_t rank, const Dim *const *dims) {
+  enum { SHORT = 60 }; /* a comment need not tell more */
   if (rank == 0) sb_puts(b, "[]");
   for (uint32_t i = 0; i < rank; i++) {
+    StrBuf d = sb_new(c->arena);
+    dimc_print(&d, dims[i], &(DimNames){.symbols = c->symbols}, false);
     sb_putc(b, '[');
-    dimc_print(b, dims[i], &(DimNames){.symbols = c->symbols}, false);
+    sb_str(b, d.len <= SHORT ? sb_view(&d) : STR("..."));
     sb_putc(b, ']');
   }
 }
@@ -209,7 +187,7 @@ static void put_function(EmitCtx *c, const char *result, Str name, Str comment, 
     sb_puts(&c->functions, " */\n");
   }
   sb_printf(&c->functions, "static %s %.*s", result, STR_WHOLE(name));
-  put_wrapped(&c->functions, rest, strlen("static  ") + strlen(result) + name.len, 4);
+  put_wrapped(&c->functions, emit_dims_function(c, rest), strlen("static  ") + strlen(result) + name.len, 4);
   sb_putc(&c->functions, '\n');
 }
 
@@ -280,15 +258,17 @@ void emit_call(EmitCtx *c, const Step *s, Str name, bool may_fail, Str args) {
   sb_printf(&call, "%s(%" PRIu32 ", %.*s(", may_fail ? "CN_TRY" : "CN_STEP", c->n_steps++, STR_WHOLE(name));
   sb_str(&call, args);
   sb_puts(&call, "));\n");
-  put_wrapped(&c->calls, sb_view(&call), c->indent, c->indent + 4);
+  put_wrapped(&c->calls, emit_dims_whole(c, sb_view(&call)), c->indent, c->indent + 4);
 }
 
 void emit_line(EmitCtx *c, const char *fmt, ...) {
+  StrBuf b = sb_new(c->arena);
   va_list ap;
   va_start(ap, fmt);
-  indent(c);
-  sb_vprintf(&c->calls, fmt, ap);
+  sb_vprintf(&b, fmt, ap);
   va_end(ap);
+  indent(c);
+  sb_str(&c->calls, emit_dims_whole(c, sb_view(&b)));
   sb_putc(&c->calls, '\n');
 }
 
@@ -300,5 +280,5 @@ void emit_line_of(EmitCtx *c, const Dim *symbol, const char *fmt, ...) {
   sb_vprintf(&b, fmt, ap);
   va_end(ap);
   sb_putc(&b, '\n');
-  vec_push(c->arena, c->stops, ((EmitStop){.at = c->calls.len, .symbol = symbol, .line = sb_view(&b)}));
+  vec_push(c->arena, c->stops, ((EmitStop){.at = c->calls.len, .symbol = symbol, .line = emit_dims_whole(c, sb_view(&b))}));
 }

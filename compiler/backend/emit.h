@@ -7,7 +7,7 @@
  *
  * Every identifier of `functions` and `calls` that starts with cn_ or CN_ is taken from runtime-lite by itself; names made
  * from the model never start so. Symbols are called dim_... (frame.c), which belongs to them alone: printers may call their
- * locals anything else.
+ * locals anything else but dim0, dim1 ..., what a function computes of them (emit_dims.c).
  *
  * What N_run declares before the calls:
  *   in, out, ws, ws_size, env    its parameters
@@ -59,6 +59,8 @@ typedef struct EmitCtx {
   const Str *symbols;     /* [dims->symbols.n] the locals' names */
   EmitBuffer *buffers;    /* [program->buffers.n] */
   NameScope step_names;
+  VEC(const Dim *) parts; /* that some text has a mark for; emit_dims.c */
+  Map part_marks;         /* id of such a part -> Str *, its mark */
   bool *decided;          /* [dims->symbols.n] by a step printed so far */
   const Graph *running;   /* whose nodes' steps are being printed */
   bool *checked;          /* [ir->n_checks] printed behind the step that decided the last symbol of it */
@@ -69,8 +71,13 @@ typedef struct EmitCtx {
 } EmitCtx;
 
 /* ---- dimensions ---- */
-void emit_dim(EmitCtx *c, StrBuf *b, const Dim *d); /* an int64_t expression over symbols, parenthesised where needed */
+/* An int64_t expression over symbols, parenthesised where needed, for the text of a step function, a call or a line (below). */
+void emit_dim(EmitCtx *c, StrBuf *b, const Dim *d);
 void emit_dim_as(EmitCtx *c, StrBuf *b, const Dim *d, const char *type); /* the same as that integer type */
+/* `(params) { body }` with every compound part of its dimensions in a local of its own. */
+Str emit_dims_function(EmitCtx *c, Str text);
+/* The text of a call or a line with its dimensions as they are. */
+Str emit_dims_whole(EmitCtx *c, Str text);
 SymbolSet emit_symbols_new(EmitCtx *c);
 void emit_symbols_add(EmitCtx *c, SymbolSet *s, const Dim *d);     /* every symbol that d depends on */
 void emit_symbol_params(EmitCtx *c, StrBuf *b, const SymbolSet *s); /* ", int64_t dim_batch, int64_t dim_length" */

@@ -362,7 +362,8 @@ static void print_calls(Frame *f, const EmitCtx *c, const Wanted *want, StrBuf *
 void run_body(Frame *f, EmitCtx *c, StrBuf *b) {
   StrBuf results = sb_new(f->arena);
   print_results(f, c, &results);
-  const Wanted want = find_wanted(f, c, sb_view(&results));
+  const Str result_text = emit_dims_whole(c, sb_view(&results));
+  const Wanted want = find_wanted(f, c, result_text);
   sb_puts(b, "  castnet_env e;\n  cn_env_read(&e, env);\n");
   if (c->program->longest_trip) sb_printf(b, "  if (e.line_ns > %u) e.parallel_for = NULL; /* threads that far apart cost more than they save */\n", c->program->longest_trip);
   if (!f->has_dims && !is_wanted(&want, "in")) sb_puts(b, "  (void)in;\n");
@@ -377,6 +378,6 @@ void run_body(Frame *f, EmitCtx *c, StrBuf *b) {
   sb_putc(b, '\n');
   print_calls(f, c, &want, b);
   sb_putc(b, '\n');
-  sb_str(b, sb_view(&results));
+  sb_str(b, result_text);
   sb_puts(b, "  return CASTNET_OK;\n");
 }
