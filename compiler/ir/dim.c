@@ -5,6 +5,7 @@
 enum {
   MAX_TERMS = 128,  /* of a polynomial; what has more is put together as DIM_SUM */
   MAX_SUM = 600,    /* terms of a DIM_SUM as a tree: generated code prints each place in a concatenation as such a sum */
+  MAX_OPERANDS = 24, /* of nested maxima or minima that are compared and put in order */
   MAX_FACTORS = 16, /* of a monomial; what has more is put together, too */
   MAX_DEPTH = 200,
   MAX_SIZE = 50000
@@ -524,20 +525,68 @@ bool dim_never_above(DimCtx *c, const Dim *a, const Dim *b) {
   return never_positive(c, dim_sub(c, a, b), CASES);
 }
 
+static const Dim *extreme_pair(DimCtx *c, DimKind kind, const Dim *a, const Dim *b) {
+  const bool min = kind == DIM_MIN;
+  const int64_t lo = (a->lo < b->lo) == min ? a->lo : b->lo, hi = (a->hi < b->hi) == min ? a->hi : b->hi;
+  return pair(c, kind, a, b, lo, hi);
+}
+
+/* What nested maxima (or minima) are of. */
+typedef struct Operands {
+  const Dim *d[MAX_OPERANDS];
+  size_t n;
+  bool whole; /* there are no more */
+} Operands;
+
+static void add_operands(Operands *o, DimKind kind, const Dim *d) {
+  if (d->kind == kind && o->whole) {
+    add_operands(o, kind, d->pair.a);
+    add_operands(o, kind, d->pair.b);
+  } else if (o->n < MAX_OPERANDS) {
+    o->d[o->n++] = d;
+  } else {
+    o->whole = false;
+  }
+}
+
+static bool any_covers(DimCtx *c, DimKind kind, const Operands *o, const Dim *x) {
+  for (size_t i = 0; i < o->n; i++) {
+    const Dim *small = kind == DIM_MIN ? o->d[i] : x, *large = kind == DIM_MIN ? x : o->d[i];
+    if (small == large || small->hi <= large->lo || (small->lo <= large->hi && dim_le(c, small, large) == 1)) return true;
+  }
+  return false;
+}
+
+/* The operands that none of others makes superfluous. */
+static Operands not_covered(DimCtx *c, DimKind kind, const Operands *o, const Operands *others) {
+  Operands left = {.whole = true};
+  for (size_t i = 0; i < o->n; i++)
+    if (!any_covers(c, kind, others, o->d[i])) left.d[left.n++] = o->d[i];
+  return left;
+}
+
+static void insert_operand(Operands *o, const Dim *d) {
+  size_t i = o->n++;
+  for (; i > 0 && dim_cmp(o->d[i - 1], d) > 0; i--) o->d[i] = o->d[i - 1];
+  o->d[i] = d;
+}
+
+/* Nested ones are one list, in order and without what can be proved superfluous; a very long one stays as it was put together. */
 static const Dim *extreme(DimCtx *c, DimKind kind, const Dim *a, const Dim *b) {
   if (any_bad(a, b)) return c->bad;
-  int le = dim_le(c, a, b);
-  if (le == 1) return kind == DIM_MIN ? a : b;
-  if (le == 0) return kind == DIM_MIN ? b : a;
-  if (dim_le(c, b, a) == 1) return kind == DIM_MIN ? b : a;
-  if (dim_cmp(a, b) > 0) {
-    const Dim *t = a;
-    a = b;
-    b = t;
-  }
-  bool min = kind == DIM_MIN;
-  int64_t lo = (a->lo < b->lo) == min ? a->lo : b->lo, hi = (a->hi < b->hi) == min ? a->hi : b->hi;
-  return pair(c, kind, a, b, lo, hi);
+  Operands of_a = {.whole = true}, of_b = {.whole = true};
+  add_operands(&of_a, kind, a);
+  add_operands(&of_b, kind, b);
+  if (!of_a.whole || !of_b.whole) return a == b ? a : dim_cmp(a, b) > 0 ? extreme_pair(c, kind, b, a) : extreme_pair(c, kind, a, b);
+  const Operands more = not_covered(c, kind, &of_b, &of_a);
+  if (more.n == 0) return a;
+  Operands all = not_covered(c, kind, &of_a, &more);
+  if (all.n == 0 && more.n == of_b.n) return b;
+  if (all.n + more.n > MAX_OPERANDS) return dim_cmp(a, b) > 0 ? extreme_pair(c, kind, b, a) : extreme_pair(c, kind, a, b);
+  for (size_t i = 0; i < more.n; i++) insert_operand(&all, more.d[i]);
+  const Dim *rest = all.d[all.n - 1];
+  for (size_t i = all.n - 1; i-- > 0 && !dim_is_bad(rest);) rest = extreme_pair(c, kind, all.d[i], rest);
+  return rest;
 }
 
 const Dim *dim_min(DimCtx *c, const Dim *a, const Dim *b) { return extreme(c, DIM_MIN, a, b); }
