@@ -61,6 +61,26 @@ static void multiples(void **state) {
   arena_free(f.a);
 }
 
+static void extremes(void **state) {
+  (void)state;
+  static const char *const rows[][2] = {
+      {"max(h, max(h, w))", "max(h, w)"},
+      {"max(max(w, h), max(h, w))", "max(h, w)"},
+      {"max(max(h, 3), 5)", "max(h, 5)"},
+      {"max(max(h, w), h + w)", "h + w"},                    /* sizes are not negative */
+      {"min(min(h, 2*w), w)", "min(h, w)"},
+      {"min(max(h, w), min(9, h + w))", "min(h + w, min(max(h, w), 9))"},
+      {"max(9, max(mod(w, 4), max(w, h)))", "max(h, max(w, 9))"},
+  };
+  Fixture f = fixture();
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    StrBuf b = sb_new(f.a);
+    dim_print(&b, read_dim(&f, rows[i][0]));
+    assert_string_equal(b.data, rows[i][1]);
+  }
+  arena_free(f.a);
+}
+
 static void never_above(void **state) {
   (void)state;
   static const struct { const char *a, *b; bool holds; } rows[] = {
@@ -98,6 +118,7 @@ static void long_text_is_cut(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(multiples),
+      cmocka_unit_test(extremes),
       cmocka_unit_test(never_above),
       cmocka_unit_test(long_text_is_cut),
   };
