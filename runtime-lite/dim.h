@@ -23,24 +23,32 @@ static inline int64_t cn_dim_min(int64_t a, int64_t b) { return a < b ? a : b; }
 
 static inline int64_t cn_dim_max(int64_t a, int64_t b) { return a > b ? a : b; }
 
+/* Whether a + b, a * b overflow; else *r is the result. Compilers know the flag; on 32 bits clang would call a function for it. */
+#if defined(__GNUC__) && UINTPTR_MAX > 0xffffffffu
+#define CN_ADD_OVERFLOWS(a, b, r) __builtin_add_overflow(a, b, r)
+#define CN_MUL_OVERFLOWS(a, b, r) __builtin_mul_overflow(a, b, r)
+#else
+#define CN_ADD_OVERFLOWS(a, b, r) (((b) > 0 ? (a) > INT64_MAX - (b) : (a) < INT64_MIN - (b)) || (*(r) = (a) + (b), 0))
+#define CN_MUL_OVERFLOWS(a, b, r)                                                \
+  (((a) > 0 ? ((b) > 0 ? (a) > INT64_MAX / (b) : (b) < INT64_MIN / (a))          \
+            : ((b) > 0 ? (a) < INT64_MIN / (b) : (a) != 0 && (b) < INT64_MAX / (a))) || \
+   (*(r) = (a) * (b), 0))
+#endif
+
 /* a + b; on overflow 0, and *bad is set. */
 static inline int64_t cn_dim_add_checked(int64_t a, int64_t b, int *bad) {
-  if (b > 0 ? a > INT64_MAX - b : a < INT64_MIN - b) {
-    *bad = 1;
-    return 0;
-  }
-  return a + b;
+  int64_t r;
+  if (!CN_ADD_OVERFLOWS(a, b, &r)) return r;
+  *bad = 1;
+  return 0;
 }
 
 /* a * b; on overflow 0, and *bad is set. */
 static inline int64_t cn_dim_mul_checked(int64_t a, int64_t b, int *bad) {
-  const int over = a > 0 ? (b > 0 ? a > INT64_MAX / b : b < INT64_MIN / a)
-                         : (b > 0 ? a < INT64_MIN / b : a != 0 && b < INT64_MAX / a);
-  if (over) {
-    *bad = 1;
-    return 0;
-  }
-  return a * b;
+  int64_t r;
+  if (!CN_MUL_OVERFLOWS(a, b, &r)) return r;
+  *bad = 1;
+  return 0;
 }
 
 /* Bytes of n elements of `size` bytes; on overflow of size_t or int64_t, or n < 0, 0, and *bad is set. */

@@ -58,9 +58,14 @@ static void print_poly(StrBuf *b, const Dim *d, const DimNames *names, bool oper
 
 static Str id_key(const Dim *d) { return (Str){(const char *)&d->id, sizeof d->id}; }
 
+static const Str *local_of(const Dim *d, const DimNames *names) {
+  const Str *local = map_get(&names->parts, id_key(d));
+  return local || !names->outer ? local : map_get(names->outer, id_key(d));
+}
+
 /* Prints the local that holds d, if there is one. */
 static bool print_part(StrBuf *b, const Dim *d, const DimNames *names) {
-  const Str *local = map_get(&names->parts, id_key(d));
+  const Str *local = local_of(d, names);
   if (local) sb_str(b, *local);
   return local != NULL;
 }
@@ -111,7 +116,9 @@ void dimc_print_checked(StrBuf *b, const Dim *d, const DimNames *names) {
   }
 }
 
-/* ---- parts in common ---- */
+/* ---- parts ---- */
+enum { MOST_OPERATIONS = 5 }; /* of a line; a checked one is a call */
+
 typedef struct Parts {
   StrBuf *b;
   DimNames *names;
@@ -126,42 +133,73 @@ static bool is_leaf(const Dim *d) {
           d->poly.terms[0].factors[0]->kind == DIM_SYMBOL);
 }
 
-static void each_child(Parts *p, const Dim *d, void (*f)(Parts *p, const Dim *d)) {
-  if (d->kind == DIM_POLY) {
-    for (uint32_t i = 0; i < d->poly.n_terms; i++)
-      for (uint32_t k = 0; k < d->poly.terms[i].n_factors; k++) f(p, d->poly.terms[i].factors[k]);
-    return;
-  }
-  f(p, d->pair.a);
-  f(p, d->pair.b);
-}
-
 static void count_part(Parts *p, const Dim *d) {
-  if (is_leaf(d)) return;
+  if (is_leaf(d) || local_of(d, p->names)) return;
   const bool again = map_has(&p->seen, id_key(d)), large = d->kind == DIM_SUM; /* compilers bound the nesting of calls */
   map_put(&p->seen, id_key(d), again || large ? p : NULL);
-  if (!again) each_child(p, d, count_part);
+  if (again) return;
+  if (d->kind != DIM_POLY) {
+    count_part(p, d->pair.a);
+    count_part(p, d->pair.b);
+    return;
+  }
+  for (uint32_t i = 0; i < d->poly.n_terms; i++)
+    for (uint32_t k = 0; k < d->poly.terms[i].n_factors; k++) count_part(p, d->poly.terms[i].factors[k]);
 }
 
-/* Each part once, behind what it consists of. */
-static void declare_part(Parts *p, const Dim *d) {
-  if (is_leaf(d) || map_has(&p->names->parts, id_key(d))) return;
-  each_child(p, d, declare_part);
-  if (!map_get(&p->seen, id_key(d))) return;
+static unsigned declare_part(Parts *p, const Dim *d);
+
+static unsigned declare_term(Parts *p, const DimTerm *t) {
+  unsigned n = t->n_factors + (t->coef != 1) - (t->n_factors > 0 || t->coef != 1);
+  for (uint32_t k = 0; k < t->n_factors; k++) n += declare_part(p, t->factors[k]);
+  return n;
+}
+
+/* `int64_t s4 = FIRST; s4 = cn_dim_add_checked(s4, SECOND, &bad); ...` */
+static void print_sum_lines(Parts *p, const Dim *d, Str local, int indent) {
+  for (uint32_t i = 0; i < d->poly.n_terms; i++) {
+    sb_printf(p->b, i ? "%*s%.*s = cn_dim_add_checked(%.*s, " : "%*sint64_t %.*s = ", indent, "", STR_WHOLE(local), STR_WHOLE(local));
+    checked_term(p->b, &d->poly.terms[i], p->names);
+    sb_puts(p->b, i ? ", &bad);\n" : ";\n");
+  }
+}
+
+static void print_local(Parts *p, const Dim *d, unsigned operations) {
   Str *local = NEW(p->b->arena, Str);
-  *local = arena_printf(p->b->arena, "s%u", p->n++);
-  sb_printf(p->b, "%*sconst int64_t %s = ", (int)(p->names->indent ? p->names->indent : 2), "", local->ptr);
-  if (p->checked) dimc_print_checked(p->b, d, p->names);
-  else dimc_print(p->b, d, p->names, false);
-  sb_puts(p->b, ";\n");
+  *local = arena_printf(p->b->arena, "%s%u", p->names->word ? p->names->word : "s", p->n++);
+  const int indent = (int)(p->names->indent ? p->names->indent : 2);
+  if (p->checked && d->kind == DIM_POLY && d->poly.n_terms > 1 && operations > MOST_OPERATIONS) {
+    print_sum_lines(p, d, *local, indent);
+  } else {
+    sb_printf(p->b, "%*sconst int64_t %.*s = ", indent, "", STR_WHOLE(*local));
+    if (p->checked) dimc_print_checked(p->b, d, p->names);
+    else dimc_print(p->b, d, p->names, false);
+    sb_puts(p->b, ";\n");
+  }
   map_put(&p->names->parts, id_key(d), local);
+}
+
+/* Each part once, behind what it consists of. How many operations are printed where d stands. */
+static unsigned declare_part(Parts *p, const Dim *d) {
+  if (is_leaf(d) || local_of(d, p->names)) return 0;
+  unsigned n = 0;
+  if (d->kind == DIM_POLY) {
+    for (uint32_t i = 0; i < d->poly.n_terms; i++) n += declare_term(p, &d->poly.terms[i]) + (i > 0);
+  } else {
+    n = declare_part(p, d->pair.a);
+    n += declare_part(p, d->pair.b) + 1;
+  }
+  const unsigned most = p->checked ? MOST_OPERATIONS : 2 * MOST_OPERATIONS;
+  if (n <= most && !map_get(&p->seen, id_key(d))) return n;
+  print_local(p, d, n);
+  return 0;
 }
 
 void dimc_declare_parts(StrBuf *b, const Dim *const *d, size_t n, DimNames *names, bool checked) {
   Parts p = {.b = b, .names = names, .seen = map_new(b->arena), .checked = checked};
   names->parts = map_new(b->arena);
   for (size_t i = 0; i < n; i++) count_part(&p, d[i]);
-  for (size_t i = 0; i < n; i++) declare_part(&p, d[i]);
+  for (size_t i = 0; i < n; i++) (void)declare_part(&p, d[i]);
 }
 
 static void mark(void *user, const Dim *symbol) { ((bool *)user)[symbol->symbol.index] = true; }

@@ -208,16 +208,18 @@ static bool is_due(EmitCtx *c, const struct IrDimCheck *k) {
 
 void emit_checks(EmitCtx *c) {
   const Ir *ir = c->program->ir;
-  const DimNames names = {.symbols = c->symbols};
   for (size_t i = 0; i < ir->n_checks; i++) {
     if (c->checked[i] || !is_due(c, &ir->checks[i])) continue;
-    StrBuf text = sb_new(c->arena);
-    dimc_print_checked(&text, ir->checks[i].a, &names);
-    sb_puts(&text, " != ");
-    dimc_print_checked(&text, ir->checks[i].b, &names);
+    const Dim *sides[2] = {ir->checks[i].a, ir->checks[i].b};
+    DimNames names = {.symbols = c->symbols, .indent = c->indent + 2, .word = "t"};
     emit_line(c, "{");
     emit_line(c, "  int bad = 0;");
-    emit_line(c, "  if (%s || bad) return CASTNET_ERR_DIM;", text.data);
+    dimc_declare_parts(&c->calls, sides, 2, &names, true);
+    StrBuf text = sb_new(c->arena);
+    dimc_print_checked(&text, sides[0], &names);
+    sb_puts(&text, " != ");
+    dimc_print_checked(&text, sides[1], &names);
+    emit_line(c, "  if (%s || bad) return CASTNET_ERR_DIM;", sb_view(&text).ptr);
     emit_line(c, "}");
     c->checked[i] = true;
   }

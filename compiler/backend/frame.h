@@ -101,7 +101,8 @@ void types_output_field(Frame *f, StrBuf *b, const IoField *io);
 /* stops_c.c: what N_run does once data have decided sizes. */
 Str stops_offset_local(const Frame *f, size_t i);   /* of offset_dims[i] */
 void stops_symbols(Frame *f, const EmitCtx *c, bool *has); /* marks what run_stop prints */
-void stops_print(Frame *f, const Map *words, const EmitStop *stop, StrBuf *b); /* words: all that the calls name */
+/* words: all that the calls name; outer: locals of N_run that hold dimensions, by dim's id. */
+void stops_print(Frame *f, const Map *words, const Map *outer, const EmitStop *stop, StrBuf *b);
 
 /* header.c, run_c.c: texts for templates/model.h.in and model.c.in */
 void header_print(Frame *f, StrBuf *b);            /* what lies between the common part and the end */

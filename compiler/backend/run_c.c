@@ -193,25 +193,38 @@ static Wanted find_wanted(Frame *f, const EmitCtx *c, Str results) {
   return w;
 }
 
-static void print_output_dims(Frame *f, StrBuf *b, const IoField *o) {
+static void print_output_dims(StrBuf *b, const IoField *o, const DimNames *names) {
   for (uint32_t k = 0; k < o->type.rank; k++) {
-    sb_printf(b, "  out->%.*s.dims[%u] = ", STR_WHOLE(o->name), k);
-    dimc_print(b, o->type.dims[k], &(DimNames){.symbols = f->locals}, false);
+    sb_printf(b, "%*sout->%.*s.dims[%u] = ", (int)names->indent, "", STR_WHOLE(o->name), k);
+    dimc_print(b, o->type.dims[k], names, false);
     sb_puts(b, ";\n");
   }
+}
+
+/* Those that data decide. */
+static void print_decided_dims(Frame *f, StrBuf *b, const IoField *o) {
+  DimNames names = {.symbols = f->locals, .indent = 4, .word = "t"};
+  StrBuf locals = sb_new(f->arena);
+  dimc_declare_parts(&locals, o->type.dims, o->type.rank, &names, false);
+  if (!locals.len) names.indent = 2;
+  else sb_printf(b, "  {\n%s", sb_view(&locals).ptr);
+  print_output_dims(b, o, &names);
+  if (locals.len) sb_puts(b, "  }\n");
 }
 
 static const Dim *element_count(const Frame *f, const Type *t) {
   return dim_product(f->program->dims, t->dims, t->rank);
 }
 
+static bool is_known(const IoField *o) { return o->sized && !frame_needs_data(&o->type); }
+
 /* Dimensions of all outputs come before any check of room: the caller who has to give more sees every size at once. */
-static void print_known_dims(Frame *f, StrBuf *b) {
+static void print_known_dims(Frame *f, StrBuf *b, const DimNames *names) {
   for (size_t i = 0; i < f->n_out; i++)
-    if (f->out[i].sized && !frame_needs_data(&f->out[i].type)) print_output_dims(f, b, &f->out[i]);
+    if (is_known(&f->out[i])) print_output_dims(b, &f->out[i], names);
 }
 
-static void print_room_checks(Frame *f, StrBuf *b) {
+static void print_room_checks(Frame *f, StrBuf *b, const DimNames *names) {
   const char *before = "  if (", *end = "";
   for (size_t i = 0; i < f->n_out; i++) {
     const IoField *o = &f->out[i];
@@ -222,7 +235,7 @@ static void print_room_checks(Frame *f, StrBuf *b) {
     int n = (int)o->name.len;
     if (o->sized) {
       sb_printf(b, "cn_no_room(out->%.*s.data, out->%.*s.capacity, ", n, o->name.ptr, n, o->name.ptr);
-      dimc_print(b, element_count(f, &o->type), &(DimNames){.symbols = f->locals}, false);
+      dimc_print(b, element_count(f, &o->type), names, false);
       sb_putc(b, ')');
     } else {
       sb_printf(b, "out->%.*s == NULL", n, o->name.ptr);
@@ -248,29 +261,35 @@ static void print_workspace_checks(Frame *f, StrBuf *b) {
   sb_printf(b, "  if (!cn_aligned(ws, %.*s_WORKSPACE_ALIGN)) return CASTNET_ERR_ALIGN;\n", STR_WHOLE(f->name));
 }
 
-/* N_workspace_size has checked that nothing overflows here. */
-static void print_offsets(Frame *f, const Wanted *want, StrBuf *b) {
-  VEC(const Dim *) used = {0};
-  VEC(Str) locals = {0};
+static bool is_offset_wanted(const Frame *f, const Wanted *want, size_t i) { return map_has(&want->words, stops_offset_local(f, i)); }
+
+/* Parts of all that N_run computes of the inputs' dimensions: N_workspace_size has checked that nothing overflows here. */
+static void declare_run_parts(Frame *f, const Wanted *want, StrBuf *b, DimNames *names) {
+  VEC(const Dim *) dims = {0};
+  for (size_t i = 0; i < f->n_out; i++) {
+    const IoField *o = &f->out[i];
+    for (uint32_t k = 0; is_known(o) && k < o->type.rank; k++) vec_push(f->arena, dims, o->type.dims[k]);
+    if (o->sized && !o->owned) vec_push(f->arena, dims, element_count(f, &o->type));
+  }
+  for (size_t i = 0; i < f->offset_dims.n; i++)
+    if (is_offset_wanted(f, want, i) && !f->offset_dims.data[i].placed_after) vec_push(f->arena, dims, f->offset_dims.data[i].dim);
+  dimc_declare_parts(b, dims.data, dims.n, names, false);
+}
+
+static void print_offsets(Frame *f, const Wanted *want, StrBuf *b, const DimNames *names) {
   for (size_t i = 0; i < f->offset_dims.n; i++) {
-    if (!map_has(&want->words, stops_offset_local(f, i))) continue;
+    if (!is_offset_wanted(f, want, i)) continue;
     if (f->offset_dims.data[i].placed_after) { /* set when data have decided it; --poison asks whether they have */
       sb_printf(b, "  int64_t %.*s = %d;\n", STR_WHOLE(stops_offset_local(f, i)), f->opt->poison ? -1 : 0);
       continue;
     }
-    vec_push(f->arena, used, f->offset_dims.data[i].dim);
-    vec_push(f->arena, locals, stops_offset_local(f, i));
-  }
-  DimNames names = {.symbols = f->locals};
-  dimc_declare_parts(b, used.data, used.n, &names, false);
-  for (size_t i = 0; i < used.n; i++) {
-    sb_printf(b, "  const int64_t %.*s = ", STR_WHOLE(locals.data[i]));
-    dimc_print(b, used.data[i], &names, false);
+    sb_printf(b, "  const int64_t %.*s = ", STR_WHOLE(stops_offset_local(f, i)));
+    dimc_print(b, f->offset_dims.data[i].dim, names, false);
     sb_puts(b, ";\n");
   }
 }
 
-static void print_places(Frame *f, const Wanted *want, StrBuf *b) {
+static void print_places(Frame *f, const Wanted *want, StrBuf *b, const DimNames *names) {
   if (is_wanted(want, "m")) {
     sb_puts(b, "  unsigned char *const m = (unsigned char *)ws");
     if (f->lang->head) sb_printf(b, " + %zu", f->lang->head);
@@ -281,7 +300,7 @@ static void print_places(Frame *f, const Wanted *want, StrBuf *b) {
   if (is_wanted(want, "w")) f->lang->run_weights(f, b);
   if (f->program->makes_strings) sb_puts(b, "  cn_text text;\n  cn_text_begin(&text, &e, ws, ws_size, &out->ws_needed);\n");
   if (f->lang->run_places) f->lang->run_places(f, b);
-  print_offsets(f, want, b);
+  print_offsets(f, want, b, names);
 }
 
 static void print_data_symbols(Frame *f, StrBuf *b, const bool *wanted) {
@@ -343,16 +362,16 @@ static void print_results(Frame *f, EmitCtx *c, StrBuf *b) {
     sb_printf(b, "  out->%.*s%s = (const %s *)", STR_WHOLE(o->name), o->sized ? ".data" : "", dtype_rows[o->type.dtype].ctype);
     print_place(b, &c->buffers[o->buffer]);
     sb_puts(b, ";\n");
-    if (o->sized && frame_needs_data(&o->type)) print_output_dims(f, b, o);
+    if (o->sized && frame_needs_data(&o->type)) print_decided_dims(f, b, o);
   }
 }
 
-static void print_calls(Frame *f, const EmitCtx *c, const Wanted *want, StrBuf *b) {
+static void print_calls(Frame *f, const EmitCtx *c, const Wanted *want, const DimNames *names, StrBuf *b) {
   size_t at = 0;
   for (size_t i = 0; i < c->stops.n; i++) {
     const EmitStop *stop = &c->stops.data[i];
     sb_put(b, c->calls.data + at, stop->at - at);
-    if (!stop->symbol) stops_print(f, &want->words, stop, b);
+    if (!stop->symbol) stops_print(f, &want->words, &names->parts, stop, b);
     else if (want->symbols[stop->symbol->symbol.index]) sb_str(b, stop->line);
     at = stop->at;
   }
@@ -371,12 +390,14 @@ void run_body(Frame *f, EmitCtx *c, StrBuf *b) {
   print_need(f, b);
   print_locals(f, b, "in->dim.", want.symbols);
   print_data_symbols(f, b, want.symbols);
-  print_known_dims(f, b);
+  DimNames names = {.symbols = f->locals, .indent = 2};
+  declare_run_parts(f, &want, b, &names);
+  print_known_dims(f, b, &names);
   print_workspace_checks(f, b);
-  print_room_checks(f, b);
-  print_places(f, &want, b);
+  print_room_checks(f, b, &names);
+  print_places(f, &want, b, &names);
   sb_putc(b, '\n');
-  print_calls(f, c, &want, b);
+  print_calls(f, c, &want, &names, b);
   sb_putc(b, '\n');
   sb_str(b, result_text);
   sb_puts(b, "  return CASTNET_OK;\n");

@@ -85,7 +85,7 @@ static void print_need(const Frame *f, StrBuf *b, const Dim *need, const DimName
   sb_printf(b, "%*sreturn CASTNET_ERR_WORKSPACE;\n%*s}\n", n + 2, "", n, "");
 }
 
-void stops_print(Frame *f, const Map *words, const EmitStop *stop, StrBuf *b) {
+void stops_print(Frame *f, const Map *words, const Map *outer, const EmitStop *stop, StrBuf *b) {
   const int n = (int)stop->indent + 2;
   Stop s = stop_new(f, stop->step);
   const size_t n_checks = s.dims.n;
@@ -98,7 +98,7 @@ void stops_print(Frame *f, const Map *words, const EmitStop *stop, StrBuf *b) {
   }
   if (need) vec_push(f->arena, s.dims, need);
   if (s.dims.n == 0) return;
-  DimNames names = {.symbols = f->locals, .indent = (unsigned)n};
+  DimNames names = {.symbols = f->locals, .indent = (unsigned)n, .word = "t", .outer = outer};
   sb_printf(b, "%*s{\n%*sint bad = 0;\n", n - 2, "", n, "");
   dimc_declare_parts(b, s.dims.data, s.dims.n, &names, true);
   for (size_t i = 0; i < n_checks; i++) {
