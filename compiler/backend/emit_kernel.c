@@ -349,10 +349,12 @@ static bool emit_blocked_conv(EmitCtx *c, const Step *s) {
   const TileAxes axes = {.rows = 1, .columns = 2, .whole_blocks = true};
   const TileFunction tile = emit_tile(c, s, s->out[0], &v->epilogue, r.done, &axes);
   emit_tile_context(&k, &tile);
-  const WindowChannels dense = {x->dims[0], dim_const(d, v->parts), v->channels, dim_const(d, blocks / v->parts * attr->block), false};
+  const WindowChannels dense = {y->dims[0], dim_const(d, v->parts), v->channels, dim_const(d, blocks / v->parts * attr->block), false};
   const WindowChannels single = {x->dims[0], y->dims[1], d->one, d->one, false};
   const char *args = v->depthwise ? "cn_blocked_depthwise_f32_args" : v->winograd.side ? "cn_winograd_f32_args" : "cn_blocked_conv_f32_args";
   kernel_args_of_window(&k, args, &w, v->depthwise ? &single : &dense);
+  const ConvSlices *z = &attr->slices;
+  if (z->out) kernel_arg(&k, ".slices = {.in = %lld, .out = %lld, .taps = %lld, .stride = %lld, .pad = %lld}", (long long)z->in, (long long)z->out, (long long)z->taps, (long long)z->stride, (long long)z->pad);
   if (v->winograd.side) {
     kernel_arg(&k, ".band = %zu", v->winograd.band);
     kernel_arg(&k, ".groups = %zu", v->winograd.groups);

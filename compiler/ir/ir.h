@@ -122,6 +122,9 @@ typedef struct ContractAttr {
 } ContractAttr;
 /* Convolution, in[0] x [N][C][spatial...], in[1] w [M][C/group][kernel...], in[2] bias [M] or absent, integer: in[3], in[4] zero
  * points of x, w. `dilate_x` spreads the input with zeros (transposed convolution after its kernel is flipped and its axes swapped by views). */
+/* Slices of volumes as images (pass_layout): in[0] is [volumes * in][channel blocks][H][W][block], the result [volumes * out][...]; slice z of a result sees
+ * the `taps` slices of its volume from z * stride - pad on, whose channels are w's, tap after tap. out 0: none. */
+typedef struct ConvSlices { int64_t in, out, taps, stride, pad; } ConvSlices;
 typedef struct ConvAttr {
   uint32_t n_spatial;
   int64_t group;
@@ -129,6 +132,7 @@ typedef struct ConvAttr {
   const Dim *const *pad_lo, *const *pad_hi;      /* [n_spatial] in elements of the spread input, may be negative */
   DType acc;
   int64_t block; /* by pass_layout, 0: plain. Results, and inputs of rank 5, are [N][channel blocks][H][W][block]; w stays plain */
+  ConvSlices slices;
 } ConvAttr;
 typedef enum PoolKind { POOL_MAX, POOL_AVERAGE, POOL_LP, POOL_SUM } PoolKind;
 typedef struct PoolAttr { /* of [N][C][n_spatial axes]; out[1], if present: MaxPool's flat indices (s64) */

@@ -183,11 +183,19 @@ static const AttrField *find_field(Op op, Str name) {
   return NULL;
 }
 
+/* `slices.in`, of a struct */
+static Str parse_field_name(Parse *p) {
+  Str name = parse_word(p);
+  if (!parse_is(p, ".")) return name;
+  const Str member = parse_word(p);
+  return (Str){name.ptr, (size_t)(member.ptr - name.ptr) + member.len};
+}
+
 bool parse_attrs(Parse *p, Node *n) {
   for (;;) {
     parse_blank(p);
     if (!p->s.len || *p->s.ptr == '\n' || *p->s.ptr == '#' || *p->s.ptr == '{') return true;
-    const AttrField *f = find_field(n->op, parse_word(p));
+    const AttrField *f = find_field(n->op, parse_field_name(p));
     if (!f) return parse_fail(p, "an attribute that the operator does not have");
     if (!parse_want(p, "=") || !parse_field(p, n, f)) return false;
   }

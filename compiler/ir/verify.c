@@ -205,21 +205,33 @@ static int64_t blocked_channels(const Value *v, int64_t block, bool plain) {
   return plain && v->type.rank == 4 ? n : -1;
 }
 
+static bool verify_slices(Verify *v, const Node *n, const ConvSlices *s) {
+  const Dim *in = n->in[0]->type.dims[0], *out = n->out[0]->type.dims[0];
+  if (s->out == 0) return may_equal(v, in, out) ? true : fault(v, "the batch changes");
+  const bool sound = s->in > 0 && s->in <= INT32_MAX && s->out > 0 && s->out <= INT32_MAX && s->taps > 0 && s->taps <= INT32_MAX && s->stride > 0 && s->stride <= INT32_MAX;
+  const int64_t end = sound && s->pad >= 0 && s->pad < s->taps ? (s->out - 1) * s->stride - s->pad : s->in; /* of the last window, its begin */
+  if (end >= s->in || n->in[0]->type.rank != 5 || ((const ConvAttr *)n->attr)->group != 1) return fault(v, "slices that are not there");
+  DimCtx *d = v->ir->dims;
+  return may_equal(v, dim_mulc(d, in, s->out), dim_mulc(d, out, s->in)) ? true : fault(v, "the number of slices");
+}
+
 /* Blocked channels: all sizes but the batch are known where pass_layout makes these. */
 static bool verify_blocked(Verify *v, const Node *n, int64_t block) {
   const Value *x = n->in[0], *y = n->out[0], *w = n->op == OP_CONV ? n->in[1] : NULL;
   const int64_t in = blocked_channels(x, block, n->op == OP_CONV), out = blocked_channels(y, block, false);
   int64_t m, c;
   if (in < 0 || out < 0) return fault(v, "operands without such blocks");
-  if (!may_equal(v, x->type.dims[0], y->type.dims[0])) return fault(v, "the batch changes");
-  if (!w) return in == out ? true : fault(v, "the channels change");
+  if (!w) return may_equal(v, x->type.dims[0], y->type.dims[0]) && in == out ? true : fault(v, "the batch or the channels change");
+  const ConvSlices *s = &((const ConvAttr *)n->attr)->slices;
+  const int64_t taps = s->out ? s->taps : 1;
+  if (!verify_slices(v, n, s)) return false;
   if (!is_tensor(w) || !w->data || w->type.rank != 4 || !dim_is_const(w->type.dims[0], &m) || !dim_is_const(w->type.dims[1], &c))
     return fault(v, "weights that are not constant");
   const int64_t group = ((const ConvAttr *)n->attr)->group;
   if (c < 1 || group < 1) return fault(v, "weights or groups");
   const bool even = m % group == 0, whole = even && c % block == 0 && m / group % block == 0 && in / c == group && in % c == 0;
   const bool within = even && c < block && block % c == 0 && m / group == c && in == out;
-  bool fits = x->type.rank == 4 ? c == in : c <= in && c > in - block;
+  bool fits = x->type.rank == 4 ? c == in : taps > 1 ? c / taps == in && c % taps == 0 : c <= in && c > in - block;
   if (group != 1) fits = x->type.rank == 5 && (c == 1 ? m == in && m == out : whole || within);
   return fits && m <= out && m > out - block ? true : fault(v, "the weights are of other channels");
 }

@@ -182,7 +182,7 @@ bool lower_blocked_conv(Lower *l, const Node *n, ConvStep *s) {
   s->w_packed = true;
   s->pack_bytes = c->zero;
   const WindowDims win = window_dims(c, &x, &y, 2, s->kernel, s->attr.stride, s->attr.dilation, s->attr.dilate_x, s->attr.pad_lo, s->attr.pad_hi);
-  const BlockedWindow window = window_blocked(c, &win, x.dims[0], s->parts, s->channels, dim_const(c, (int64_t)(shape.blocks * shape.block)));
+  const BlockedWindow window = window_blocked(c, &win, y.dims[0], s->parts, s->channels, dim_const(c, (int64_t)(shape.blocks * shape.block)));
   in[1] = s->depthwise ? pack_depthwise(l, &shape, w) : lower_dense_weights(l, n, &shape, &window, s, &scratch);
   in[2] = padded_bias(l, &shape, bias);
   (void)lower_step(l, STEP_CONV, in, 5, &out, 1, s, scratch, n->src);

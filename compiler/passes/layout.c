@@ -2,24 +2,13 @@
  * neighbouring channels whatever the image's size, of one row too (convolutions of one spatial dimension), open ones too, whose worth is judged by usual
  * sizes (dim_eval); pooling, element-wise work, resizing and concatenations behind it stay in that form. Each such node's plain result is a view of the
  * blocked one, made beside it; where all readers take the blocked one it is dead. */
-#include "passes/passes.h"
+#include "passes/layout.h"
 
 #include "kernels/blocked.h"
 
-enum { FEW_CHANNELS = 4, PLAIN_CHANNELS = 8, WORK = 512, CHAIN = 128, CACHED = 8192, SIDE = 1 << 20, AREA = 1 << 24 };
+enum { FEW_CHANNELS = 4, PLAIN_CHANNELS = 8, WORK = 512, CHAIN = 128, CACHED = 8192, SIDE = LAYOUT_SIDE, AREA = 1 << 24 };
 
-typedef struct Copy { Value *v; const Graph *graph; } Copy; /* NULL: none; where it is made: bodies may read it, nobody outside */
-
-typedef struct Layout {
-  Arena *arena; /* of the pass */
-  int64_t block, sums;
-  int64_t *ahead; /* by value id before the pass: products of the chain of convolutions, one image's, that reads it */
-  bool *taken;    /* so: whether somebody computes on its blocks, behind element-wise work and moves perhaps */
-  VEC(Value *) of; /* by id of the plain view: [N][blocks][H][W][block], what lies behind the channels is anything; NULL: none */
-  VEC(Copy) copies; /* by id of a plain value: the same, copied, for convolutions alone */
-} Layout;
-
-static int64_t size_of(const Value *v, uint32_t axis) {
+int64_t layout_size(const Value *v, uint32_t axis) {
   int64_t n;
   return dim_is_const(v->type.dims[axis], &n) ? n : -1;
 }
@@ -42,11 +31,10 @@ static int64_t area_of(const Value *v) {
   return area;
 }
 
-/* The channels are known; sizes behind them modest each and together, or open. */
-static bool is_modest(const Value *v) {
+bool layout_is_modest(const Value *v) {
   int64_t area = 1;
   for (uint32_t a = 1; a < v->type.rank; a++) {
-    const int64_t n = size_of(v, a);
+    const int64_t n = layout_size(v, a);
     if (a > 1 && n < 0 && !dim_has_data(v->type.dims[a])) continue;
     if (n < 1 || n > SIDE || (a > 1 && (area *= n) >= AREA)) return false;
   }
@@ -55,7 +43,7 @@ static bool is_modest(const Value *v) {
 
 /* f32 [N][C][H][W] or, of one row, [N][C][W]. */
 static bool is_image(const Value *v) {
-  return v->type.kind == TYPE_TENSOR && v->type.dtype == DT_f32 && v->type.rank >= 3 && v->type.rank <= 4 && is_modest(v);
+  return v->type.kind == TYPE_TENSOR && v->type.dtype == DT_f32 && v->type.rank >= 3 && v->type.rank <= 4 && layout_is_modest(v);
 }
 
 static const Dim *height_of(const Builder *b, const Value *v) { return v->type.rank == 4 ? v->type.dims[2] : b->ir->dims->one; }
@@ -79,12 +67,12 @@ static const Dim *const *two_pads(Builder *b, uint32_t n, const Dim *const *v) {
 
 /* The like with more axes behind the channels, as resizing makes them. */
 static bool is_grid(const Value *v) {
-  return v->type.kind == TYPE_TENSOR && v->type.dtype == DT_f32 && v->type.rank >= 4 && v->type.rank < MAX_RANK && is_modest(v);
+  return v->type.kind == TYPE_TENSOR && v->type.dtype == DT_f32 && v->type.rank >= 4 && v->type.rank < MAX_RANK && layout_is_modest(v);
 }
 
 /* Either, of any type: what element-wise work is made on, comparisons too. */
 static bool is_grid_of_any(const Value *v) {
-  return v->type.kind == TYPE_TENSOR && v->type.dtype != DT_str && v->type.rank >= 3 && v->type.rank < MAX_RANK && is_modest(v);
+  return v->type.kind == TYPE_TENSOR && v->type.dtype != DT_str && v->type.rank >= 3 && v->type.rank < MAX_RANK && layout_is_modest(v);
 }
 
 static Value *blocked_of(const Layout *l, const Value *v) { return v && v->id < l->of.n ? l->of.data[v->id] : NULL; }
@@ -118,7 +106,7 @@ static bool moves_channels(const Node *n, bool to_image) {
  * vectors then, in place of the transposition. */
 static Value *channels_last(const Layout *l, const Value *v) {
   const Node *n = v->def;
-  if (!is_image(v) || size_of(v, 1) < l->block) return NULL;
+  if (!is_image(v) || layout_size(v, 1) < l->block) return NULL;
   if (n && n->op == OP_RESHAPE) {
     const Value *x = n->in[0];
     if (x->type.rank < 3 || x->type.dims[0] != v->type.dims[0] || x->type.dims[1] != v->type.dims[1]) return NULL;
@@ -139,14 +127,27 @@ static Value *blocks_of_last(Builder *b, Value *v, int64_t more, const Dim *cons
   return build_transpose(b, build_reshape(b, v, 5, places), perm);
 }
 
-/* An image as blocks: a copy that moves elements, for edges; once. One view, so that what makes the image may write the copy. */
-static Value *to_blocks(Builder *b, Layout *l, Value *plain) {
+Value *layout_copy_of(const Builder *b, Layout *l, const Value *plain) {
   while (l->copies.n <= plain->id) vec_push(l->arena, l->copies, (Copy){0});
   const Copy made = l->copies.data[plain->id];
-  if (made.v && graph_is_within(b->graph, made.graph)) return made.v;
-  Value *v = plain;
+  return made.v && graph_is_within(b->graph, made.graph) ? made.v : NULL;
+}
+
+void layout_note_copy(const Builder *b, Layout *l, const Value *plain, Value *v) { l->copies.data[plain->id] = (Copy){v, b->graph}; }
+
+void layout_note(Layout *l, bool slices, const Value *plain, Value *blocked) {
+  while (!slices && l->of.n <= plain->id) vec_push(l->arena, l->of, NULL);
+  while (slices && l->slices.n <= plain->id) vec_push(l->arena, l->slices, NULL);
+  (slices ? l->slices.data : l->of.data)[plain->id] = blocked;
+}
+
+/* An image as blocks: a copy that moves elements, for edges; once. One view, so that what makes the image may write the copy. */
+static Value *to_blocks(Builder *b, Layout *l, Value *plain) {
+  Value *v = layout_copy_of(b, l, plain);
+  if (v) return v;
+  v = plain;
   Value *last = channels_last(l, plain);
-  const int64_t channels = size_of(v, 1), room = round_up(channels, l->block);
+  const int64_t channels = layout_size(v, 1), room = round_up(channels, l->block);
   const Dim *zero = b->ir->dims->zero, *block = bd_const(b, l->block), *of_channel[5] = {zero, block, zero, zero, b->ir->dims->one};
   const Dim *dims[5] = {v->type.dims[0], bd_const(b, room / l->block), height_of(b, v), width_of(v), block};
   const Dim *lo[4] = {zero, zero, zero, zero}, *hi[4] = {zero, bd_const(b, room - channels), zero, zero};
@@ -154,7 +155,7 @@ static Value *to_blocks(Builder *b, Layout *l, Value *plain) {
   Affine index[4] = {build_affine_coord(b, 5, 0), {zero, arena_dup(b->ir->arena, of_channel, sizeof of_channel)}};
   for (uint32_t a = 2; v && a < v->type.rank; a++) index[a] = build_affine_coord(b, 5, a + 4 - v->type.rank);
   v = last ? blocks_of_last(b, last, room - channels, dims) : build_view(b, v, 5, dims, index);
-  l->copies.data[plain->id] = (Copy){v, b->graph};
+  layout_note_copy(b, l, plain, v);
   return v;
 }
 
@@ -169,14 +170,12 @@ static bool give(Builder *b, Layout *l, const Node *n, Value *x, Value **ret) {
   if (!x->name.len) x->name = y->name;
   Value *all = build_reshape(b, build_transpose(b, x, perm), rank, dims);
   Value *plain = build_slice(b, all, 1, b->ir->dims->zero, y->type.dims[1], b->ir->dims->one);
-  while (l->of.n <= plain->id) vec_push(l->arena, l->of, NULL);
-  l->of.data[plain->id] = x;
+  layout_note(l, false, plain, x);
   ret[0] = plain;
   return true;
 }
 
-/* A constant [channels][each] with zeros behind, in whole blocks, of the shape `dims`. */
-static Value *fill_up(Builder *b, const Layout *l, const Value *v, int64_t channels, int64_t each, uint32_t rank, const Dim *const *dims) {
+Value *layout_fill_up(Builder *b, const Layout *l, const Value *v, int64_t channels, int64_t each, uint32_t rank, const Dim *const *dims) {
   const size_t n = (size_t)(channels * each), room = (size_t)(round_up(channels, l->block) * each);
   float *dst = NEW_ARRAY(b->ir->arena, float, room);
   memcpy(dst, tensor_host_elements(b->ir->arena, v->data), n * sizeof *dst);
@@ -184,36 +183,35 @@ static Value *fill_up(Builder *b, const Layout *l, const Value *v, int64_t chann
 }
 
 /* ---- convolution ---- */
-/* A window along one axis, none of whose sizes overflows what a kernel counts. */
-static bool is_modest_window(const ConvAttr *a, const Value *w, const Value *y, uint32_t i) {
+bool layout_is_modest_window(const ConvAttr *a, const Value *w, const Value *y, uint32_t i) {
   int64_t lo, hi;
-  if (a->dilate_x[i] != 1 || a->stride[i] > SIDE || a->dilation[i] > SIDE || size_of(w, 2 + i) > SIDE) return false;
+  if (a->dilate_x[i] != 1 || a->stride[i] > SIDE || a->dilation[i] > SIDE || layout_size(w, 2 + i) > SIDE) return false;
   if (!dim_is_const(a->pad_lo[i], &lo) || !dim_is_const(a->pad_hi[i], &hi) || lo < 0 || lo > SIDE || hi > SIDE) return false;
-  return size_of(y, 2 + i) < 0 || (size_of(y, 2 + i) - 1) * a->stride[i] + (size_of(w, 2 + i) - 1) * a->dilation[i] < SIDE;
+  return layout_size(y, 2 + i) < 0 || (layout_size(y, 2 + i) - 1) * a->stride[i] + (layout_size(w, 2 + i) - 1) * a->dilation[i] < SIDE;
 }
 
 static bool plain_window(const ConvAttr *a, const Value *x, const Value *w, const Value *y) {
   if (a->n_spatial > 2 || a->acc != DT_f32 || !is_image(x) || !is_image(y)) return false;
   if (!w->data || w->type.dtype != DT_f32) return false;
   for (uint32_t i = 0; i < a->n_spatial; i++)
-    if (!is_modest_window(a, w, y, i)) return false;
+    if (!layout_is_modest_window(a, w, y, i)) return false;
   return true;
 }
 
 /* Whether the kernel lets pixels of blocks serve several outputs of a row, which it does of a copied input with 1 or 3 channels alone. */
 static bool would_slide(const Layout *l, const ConvAttr *a, const Value *w, const Value *y) {
   const uint32_t last = a->n_spatial - 1;
-  if (size_of(y, 2 + last) < 0) return false;
-  const size_t out = (size_t)size_of(y, 2 + last), width = (size_t)size_of(w, 2 + last), taps = (size_t)area_of(w);
-  const cn_window row = {.c = (size_t)size_of(w, 1), .out = {1, 1, out}, .kernel = {1, taps / width, width},
+  if (layout_size(y, 2 + last) < 0) return false;
+  const size_t out = (size_t)layout_size(y, 2 + last), width = (size_t)layout_size(w, 2 + last), taps = (size_t)area_of(w);
+  const cn_window row = {.c = (size_t)layout_size(w, 1), .out = {1, 1, out}, .kernel = {1, taps / width, width},
                          .stride = {1, 1, (size_t)a->stride[last]}, .dilation = {1, 1, (size_t)a->dilation[last]}};
-  return size_of(w, 0) <= l->block && cn_blocked_slides(&row, false, (size_t)l->block, (size_t)l->sums);
+  return layout_size(w, 0) <= l->block && cn_blocked_slides(&row, false, (size_t)l->block, (size_t)l->sums);
 }
 
 /* Whether the padded copy of a plain input is modest, too. */
 static bool has_small_copy(const ConvAttr *a, const Value *w, const Value *y) {
   int64_t area = 1;
-  for (uint32_t i = 0; i < a->n_spatial && area < AREA; i++) area *= (about(y, 2 + i) - 1) * a->stride[i] + (size_of(w, 2 + i) - 1) * a->dilation[i] + 1;
+  for (uint32_t i = 0; i < a->n_spatial && area < AREA; i++) area *= (about(y, 2 + i) - 1) * a->stride[i] + (layout_size(w, 2 + i) - 1) * a->dilation[i] + 1;
   return area < AREA;
 }
 
@@ -221,12 +219,14 @@ static bool has_small_copy(const ConvAttr *a, const Value *w, const Value *y) {
 static int64_t products(const Node *n) {
   int64_t all = area_of(n->out[0]);
   for (uint32_t i = 0; i < n->in[1]->type.rank; i++)
-    if (!i64_mul(all, size_of(n->in[1], i), &all)) return INT64_MAX / 2;
+    if (!i64_mul(all, layout_size(n->in[1], i), &all)) return INT64_MAX / 2;
   return all < INT64_MAX / 2 ? all : INT64_MAX / 2;
 }
 
 /* Operands whose blocks n would read, once they were blocked. */
-static uint32_t n_chained(const Node *n) {
+static uint32_t n_chained(const Layout *l, const Node *n) {
+  const uint32_t volumes = layout_volume_chained(l, n);
+  if (volumes) return volumes;
   switch (n->op) {
     case OP_CONV: return plain_window(n->attr, n->in[0], n->in[1], n->out[0]) ? 1 : 0;
     case OP_POOL: case OP_LRN: return is_image(n->out[0]) ? 1 : 0;
@@ -239,7 +239,7 @@ static uint32_t n_chained(const Node *n) {
 }
 
 static bool computes_on_blocks(const Layout *l, const Node *n) {
-  if (n->op == OP_CONV) return ((const ConvAttr *)n->attr)->group != 1 || 2 * size_of(n->in[1], 0) >= l->block;
+  if (n->op == OP_CONV) return ((const ConvAttr *)n->attr)->group != 1 || 2 * layout_size(n->in[1], 0) >= l->block;
   return n->op == OP_POOL || n->op == OP_LRN || n->op == OP_REDUCE || l->taken[n->out[0]->id];
 }
 
@@ -247,7 +247,7 @@ static void look_ahead(Layout *l, const Graph *g) {
   int64_t *ahead = l->ahead;
   for (size_t i = g->nodes.n; i-- > 0;) {
     const Node *n = g->nodes.data[i];
-    for (uint32_t k = 0, chained = n->dead ? 0 : n_chained(n); k < chained; k++) {
+    for (uint32_t k = 0, chained = n->dead ? 0 : n_chained(l, n); k < chained; k++) {
       const int64_t own = n->op == OP_CONV ? products(n) : 0, all = own + ahead[n->out[0]->id];
       int64_t *at = &ahead[n->in[k]->id];
       if (all > *at) *at = all < INT64_MAX / 2 ? all : INT64_MAX / 2;
@@ -261,25 +261,25 @@ static void look_ahead(Layout *l, const Graph *g) {
  * follows, which stays in blocks. */
 static bool worth_its_copies(const Layout *l, const Node *n) {
   const Value *w = n->in[1];
-  const int64_t m = size_of(w, 0), c = size_of(w, 1), taps = area_of(w), area = area_of(n->out[0]);
-  return m * c * taps / (m + size_of(n->in[0], 1)) * (round_up(area, 2 * l->block) / area) >= WORK;
+  const int64_t m = layout_size(w, 0), c = layout_size(w, 1), taps = area_of(w), area = area_of(n->out[0]);
+  return m * c * taps / (m + layout_size(n->in[0], 1)) * (round_up(area, 2 * l->block) / area) >= WORK;
 }
 
-static bool worth_a_copy(const Layout *l, const Node *n) {
+bool layout_worth_a_copy(const Layout *l, const Node *n) {
   const Value *x = n->in[0];
-  return worth_its_copies(l, n) || channels_last(l, x) || (products(n) + l->ahead[n->out[0]->id]) / (size_of(x, 1) * area_of(x)) >= CHAIN;
+  return worth_its_copies(l, n) || channels_last(l, x) || (products(n) + l->ahead[n->out[0]->id]) / (layout_size(x, 1) * area_of(x)) >= CHAIN;
 }
 
 /* Whether one that reads a plain input as it is pays for the copy of its result out of blocks, where nobody computes on them: a small one lies in the cache. */
 static bool worth_its_result(const Layout *l, const Node *n) {
-  return l->taken[n->out[0]->id] || size_of(n->in[1], 0) * area_of(n->out[0]) <= CACHED || worth_its_copies(l, n);
+  return l->taken[n->out[0]->id] || layout_size(n->in[1], 0) * area_of(n->out[0]) <= CACHED || worth_its_copies(l, n);
 }
 
 /* Of outputs so few that plain kernels, which have a vector of pixels, are as quick and need less room: less than half a block; where a chain begins, half
  * of it, and three quarters where they read every pixel of a row. */
 static bool leaves_lanes_empty(const Layout *l, const Node *n, bool in_blocks) {
   const ConvAttr *a = n->attr;
-  const int64_t m = size_of(n->in[1], 0);
+  const int64_t m = layout_size(n->in[1], 0);
   if (in_blocks) return 2 * m < l->block;
   return 4 * m <= (a->stride[a->n_spatial - 1] == 1 ? 3 : 2) * l->block;
 }
@@ -287,7 +287,7 @@ static bool leaves_lanes_empty(const Layout *l, const Node *n, bool in_blocks) {
 /* [N][blocks][H][W][block], or with more axes behind the blocks. */
 static Type blocked_type(Builder *b, const Layout *l, const Value *y) {
   const uint32_t rank = y->type.rank < 4 ? 4 : y->type.rank;
-  const Dim *dims[MAX_RANK] = {y->type.dims[0], bd_const(b, round_up(size_of(y, 1), l->block) / l->block), height_of(b, y), width_of(y)};
+  const Dim *dims[MAX_RANK] = {y->type.dims[0], bd_const(b, round_up(layout_size(y, 1), l->block) / l->block), height_of(b, y), width_of(y)};
   if (rank > 4) memcpy(dims + 2, y->type.dims + 2, (rank - 2) * sizeof *dims);
   dims[rank] = bd_const(b, l->block);
   return type_tensor(b->ir, y->type.dtype, rank + 1, dims);
@@ -312,21 +312,21 @@ static Value *with_rows_of(Builder *b, Value *x, const Value *image) {
 
 static bool is_7x7(const ConvAttr *a, const Value *w) {
   for (uint32_t i = 0; i < a->n_spatial; i++)
-    if (size_of(w, 2 + i) != 7 || a->stride[i] != 1 || a->dilation[i] != 1) return false;
+    if (layout_size(w, 2 + i) != 7 || a->stride[i] != 1 || a->dilation[i] != 1) return false;
   return a->n_spatial == 2;
 }
 
 static bool layout_depthwise(Builder *b, const Node *n, Layout *l, Value **ret) {
   Value *x = blocked_of(l, n->in[0]), *w = n->in[1], *bias = n->n_in > 2 ? n->in[2] : NULL;
-  const int64_t channels = size_of(n->in[0], 1);
-  if (size_of(w, 1) != 1 || size_of(w, 0) != channels) return false;
+  const int64_t channels = layout_size(n->in[0], 1);
+  if (layout_size(w, 1) != 1 || layout_size(w, 0) != channels) return false;
   const bool short_rows = 2 * about(n->out[0], n->out[0]->type.rank - 1) <= l->block && 2 * channels >= l->block; /* they leave plain vectors empty */
   const bool large = 2 * channels >= l->block && is_7x7(n->attr, w); /* no plain kernel is made for it */
   if (!x && (short_rows || large || channels_last(l, n->in[0]))) x = to_blocks(b, l, n->in[0]);
   if (!x) return false;
   const Dim *all = bd_const(b, round_up(channels, l->block)), *dims[4] = {all, w->type.dims[1], height_of(b, w), width_of(w)};
-  Value *in[3] = {with_rows_of(b, x, n->in[0]), fill_up(b, l, w, channels, area_of(w), 4, dims), NULL};
-  if (bias) in[2] = fill_up(b, l, bias, channels, 1, 1, &all);
+  Value *in[3] = {with_rows_of(b, x, n->in[0]), layout_fill_up(b, l, w, channels, area_of(w), 4, dims), NULL};
+  if (bias) in[2] = layout_fill_up(b, l, bias, channels, 1, 1, &all);
   return give_conv(b, n, l, in, ret);
 }
 
@@ -339,7 +339,7 @@ static Value *of_rank_4(Builder *b, Value *v) {
 
 /* Whether groups are whole blocks, or a block is several whole groups, with as many outputs. */
 static bool groups_fit(const Layout *l, const ConvAttr *a, const Value *w) {
-  const int64_t c = size_of(w, 1), m = size_of(w, 0) / a->group;
+  const int64_t c = layout_size(w, 1), m = layout_size(w, 0) / a->group;
   return c > 1 && ((c % l->block == 0 && m % l->block == 0) || (c == m && c < l->block && l->block % c == 0));
 }
 
@@ -355,9 +355,9 @@ static bool layout_conv(Builder *b, const Node *n, Layout *l, Value **ret) {
   if (n->n_in > 3 || !plain_window(a, x, w, n->out[0]) || (bias && !bias->data)) return false;
   if (a->group != 1 && !groups_fit(l, a, w)) return layout_depthwise(b, n, l, ret);
   if (leaves_lanes_empty(l, n, known)) return false;
-  const bool few = a->group == 1 && size_of(w, 1) <= FEW_CHANNELS, plain = few || (a->group == 1 && size_of(w, 1) <= PLAIN_CHANNELS && !would_slide(l, a, w, n->out[0]));
+  const bool few = a->group == 1 && layout_size(w, 1) <= FEW_CHANNELS, plain = few || (a->group == 1 && layout_size(w, 1) <= PLAIN_CHANNELS && !would_slide(l, a, w, n->out[0]));
   const bool narrow = !known && plain && has_small_copy(a, w, n->out[0]);
-  if (!known && !(narrow && few ? worth_its_result(l, n) : worth_a_copy(l, n))) return false;
+  if (!known && !(narrow && few ? worth_its_result(l, n) : layout_worth_a_copy(l, n))) return false;
   if (!require_places(b, l, x)) return false;
   Value *in[3] = {known ? with_rows_of(b, known, x) : narrow ? of_rank_4(b, x) : to_blocks(b, l, x), of_rank_4(b, w), bias};
   return give_conv(b, n, l, in, ret);
@@ -395,7 +395,7 @@ static bool layout_reduce(Builder *b, const Node *n, Layout *l, Value **ret) {
   const Value *image = n->in[0];
   if (!x || a->acc != DT_f32 || a->kind > REDUCE_MIN || (a->axes & 3)) return false;
   const bool whole = (a->kind == REDUCE_SUM || a->kind == REDUCE_MAX) && a->axes == (image->type.rank == 4 ? 0xcu : 0x4u) && is_image(n->out[0]);
-  if (!whole || size_of(x, 2) < 0 || size_of(x, 3) < 0) {
+  if (!whole || layout_size(x, 2) < 0 || layout_size(x, 3) < 0) {
     if (!is_grid(image) || !is_grid(n->out[0]) || !(whole || l->ahead[n->out[0]->id])) return false;
     Type t = blocked_type(b, l, n->out[0]);
     if (image->type.rank == 4) x = with_rows_of(b, x, image);
@@ -403,7 +403,7 @@ static bool layout_reduce(Builder *b, const Node *n, Layout *l, Value **ret) {
   }
   int64_t *kernel = NEW_ARRAY(b->ir->arena, int64_t, 2);
   const Dim **pad = NEW_ARRAY(b->ir->arena, const Dim *, 2);
-  kernel[0] = size_of(x, 2), kernel[1] = size_of(x, 3);
+  kernel[0] = layout_size(x, 2), kernel[1] = layout_size(x, 3);
   pad[0] = pad[1] = b->ir->dims->zero;
   PoolAttr *attr = NEW(b->ir->arena, PoolAttr);
   *attr = (PoolAttr){.kind = a->kind == REDUCE_SUM ? POOL_SUM : POOL_MAX, .n_spatial = 2, .kernel = kernel, .stride = ones, .dilation = ones, .pad_lo = pad, .pad_hi = pad};
@@ -417,17 +417,17 @@ static bool layout_lrn(Builder *b, const Node *n, Layout *l, Value **ret) {
   Value *x = blocked_of(l, n->in[0]);
   const bool quarters = a.beta == 0.25f || a.beta == 0.5f || a.beta == 0.75f;
   if (!x || !is_image(n->in[0]) || !quarters || !(a.alpha >= 0) || !(a.bias > 0)) return legalise_node(b, n, ret);
-  a.channels = size_of(n->in[0], 1);
+  a.channels = layout_size(n->in[0], 1);
   return give(b, l, n, build_lrn(b, x, a), ret);
 }
 
 /* ---- element-wise work ---- */
-static bool is_full(const Value *v, const Value *out) {
+bool layout_is_full(const Value *v, const Value *out) {
   const uint32_t rank = out->type.rank;
   return v->type.rank == rank && memcmp(v->type.dims, out->type.dims, rank * sizeof *out->type.dims) == 0;
 }
 
-static bool is_single(const Value *v) {
+bool layout_is_single(const Value *v) {
   for (uint32_t a = 0; a < v->type.rank; a++)
     if (!dim_is(v->type.dims[a], 1)) return false;
   return true;
@@ -459,7 +459,7 @@ static bool by_element(const Value *v, const Value *out) {
 
 /* Such a constant in blocks: [1][blocks][H][W][block], zeros behind the last channel. */
 static Value *in_blocks(Builder *b, const Layout *l, const Value *v, const Value *out) {
-  const int64_t channels = size_of(out, 1), room = round_up(channels, l->block);
+  const int64_t channels = layout_size(out, 1), room = round_up(channels, l->block);
   const size_t area = (size_t)area_of(out), block = (size_t)l->block;
   const float *src = tensor_host_elements(b->ir->arena, v->data);
   float *dst = NEW_ARRAY(b->ir->arena, float, (size_t)room * area);
@@ -472,17 +472,17 @@ static Value *in_blocks(Builder *b, const Layout *l, const Value *v, const Value
 /* An operand over blocks; NULL where it has no such form. */
 static Value *blocked_operand(Builder *b, Layout *l, Value *v, const Value *out) {
   Value *own = blocked_of(l, v);
-  if (!own && is_full(v, out) && channels_last(l, v)) return to_blocks(b, l, v);
-  if (is_single(v)) return v->type.rank <= out->type.rank ? v : NULL;
-  if (own && (is_full(v, out) || (v->type.rank == out->type.rank && by_channel(v, out)))) return own;
+  if (!own && layout_is_full(v, out) && channels_last(l, v)) return to_blocks(b, l, v);
+  if (layout_is_single(v)) return v->type.rank <= out->type.rank ? v : NULL;
+  if (own && (layout_is_full(v, out) || (v->type.rank == out->type.rank && by_channel(v, out)))) return own;
   if (by_place(v, out)) return build_unsqueeze(b, v, 1u << v->type.rank);
   if (by_element(v, out)) return in_blocks(b, l, v, out);
   if (!by_channel(v, out)) return NULL;
   const Dim *one = b->ir->dims->one, *images = v->type.rank == out->type.rank ? v->type.dims[0] : one;
   if (v->data && images == one) {
-    const int64_t channels = size_of(out, 1);
+    const int64_t channels = layout_size(out, 1);
     const Dim *dims[5] = {one, bd_const(b, round_up(channels, l->block) / l->block), one, one, bd_const(b, l->block)};
-    return fill_up(b, l, v, channels, 1, 5, dims);
+    return layout_fill_up(b, l, v, channels, 1, 5, dims);
   }
   const Dim *dims[4] = {images, out->type.dims[1], one, one};
   return to_blocks(b, l, build_reshape(b, v, 4, dims));
@@ -490,7 +490,7 @@ static Value *blocked_operand(Builder *b, Layout *l, Value *v, const Value *out)
 
 /* Whether an operand has a form over blocks. */
 static bool has_blocks(const Layout *l, const Value *v, const Value *out) {
-  return (is_full(v, out) && (blocked_of(l, v) || channels_last(l, v))) || by_channel(v, out) || by_place(v, out) || by_element(v, out) || (is_single(v) && v->type.rank <= out->type.rank);
+  return (layout_is_full(v, out) && (blocked_of(l, v) || channels_last(l, v))) || by_channel(v, out) || by_place(v, out) || by_element(v, out) || (layout_is_single(v) && v->type.rank <= out->type.rank);
 }
 
 static bool layout_pointwise(Builder *b, const Node *n, Layout *l, Value **ret) {
@@ -500,15 +500,15 @@ static bool layout_pointwise(Builder *b, const Node *n, Layout *l, Value **ret) 
   bool cut = false;         /* rows as the plain result has them */
   for (uint32_t k = 0; k < n->n_in; k++) { /* first without making anything */
     if (!has_blocks(l, n->in[k], out)) return false;
-    if (!rows && is_full(n->in[k], out)) rows = blocked_of(l, n->in[k]);
-    cut = cut || (!is_single(n->in[k]) && (by_place(n->in[k], out) || by_element(n->in[k], out)));
+    if (!rows && layout_is_full(n->in[k], out)) rows = blocked_of(l, n->in[k]);
+    cut = cut || (!layout_is_single(n->in[k]) && (by_place(n->in[k], out) || by_element(n->in[k], out)));
   }
   if (!rows) return false;
   Type t = cut ? blocked_type(b, l, out) : type_tensor(b->ir, out->type.dtype, rows->type.rank, rows->type.dims);
   Value **in = NEW_ARRAY(b->ir->arena, Value *, n->n_in);
   for (uint32_t k = 0; k < n->n_in; k++) {
     in[k] = blocked_operand(b, l, n->in[k], out);
-    if (is_full(n->in[k], out) && (blocked_of(l, n->in[k]) || channels_last(l, n->in[k]))) in[k] = build_reshape(b, in[k], t.rank, t.dims);
+    if (layout_is_full(n->in[k], out) && (blocked_of(l, n->in[k]) || channels_last(l, n->in[k]))) in[k] = build_reshape(b, in[k], t.rank, t.dims);
   }
   return give(b, l, n, graph_add_node(b->graph, OP_POINTWISE, in, n->n_in, &t, 1, n->attr, n->src)->out[0], ret);
 }
@@ -583,7 +583,7 @@ static bool layout_concat(Builder *b, const Node *n, Layout *l, Value **ret) {
   Value **in = NEW_ARRAY(b->ir->arena, Value *, n->n_in);
   for (uint32_t k = 0; k < n->n_in; k++) {
     in[k] = blocked_of(l, n->in[k]);
-    if (!in[k] || (k + 1 < n->n_in && size_of(n->in[k], 1) % l->block)) return false;
+    if (!in[k] || (k + 1 < n->n_in && layout_size(n->in[k], 1) % l->block)) return false;
     in[k] = with_rows_of(b, in[k], n->out[0]);
   }
   return give(b, l, n, build_concat(b, in, n->n_in, 1), ret);
@@ -600,7 +600,7 @@ static bool layout_slice(Builder *b, const Node *n, Layout *l, Value **ret) {
     const Affine at = {a == 1 ? b->ir->dims->zero : index[a].offset, index[a].coef};
     if (!is_coord(&at, to, a) || (a != 1 && from->type.dims[a] != to->type.dims[a])) return false;
   }
-  const Dim *count = bd_const(b, round_up(size_of(to, 1), l->block) / l->block);
+  const Dim *count = bd_const(b, round_up(layout_size(to, 1), l->block) / l->block);
   return give(b, l, n, build_slice(b, x, 1, bd_const(b, first / l->block), count, b->ir->dims->one), ret);
 }
 
@@ -633,6 +633,7 @@ static bool layout_channels(Builder *b, const Node *n, Layout *l, Value **ret) {
 static bool layout(Builder *b, const Node *n, Value **ret, void *user) {
   if (n->op == OP_LRN) return layout_lrn(b, n, user, ret);
   if (((const Layout *)user)->block == 0) return false;
+  if (layout_volume(b, n, user, ret)) return true;
   switch (n->op) {
     case OP_CONV: return layout_conv(b, n, user, ret);
     case OP_POOL: return layout_pool(b, n, user, ret);

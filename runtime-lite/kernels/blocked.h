@@ -18,6 +18,28 @@ typedef struct cn_blocked_walk {
   int dense;        /* pixel p of the result reads pixel p, and nothing else */
 } cn_blocked_walk;
 
+/* Slices of volumes as images, [volumes][slices][blocks][height][width][LANES]: image i of the result is slice i % out of its volume and sees `taps` slices
+ * of the input side by side, whose channels are the window's; those outside are left out. out 0: image i sees image i. */
+typedef struct cn_blocked_slices {
+  size_t in, out, taps, stride;
+  ptrdiff_t pad; /* before the first; less than taps, as behind the last: an image sees one slice at least */
+} cn_blocked_slices;
+
+/* What an image sees: taps from .. to, of slices from `first` on, of all volumes. */
+typedef struct cn_blocked_seen {
+  size_t first, from, to;
+} cn_blocked_seen;
+
+CN_INLINE cn_blocked_seen cn_blocked_sees(const cn_blocked_slices *s, size_t image) {
+  cn_blocked_seen seen = {image, 0, 1};
+  if (s->out == 0) return seen;
+  const ptrdiff_t at = (ptrdiff_t)(image % s->out * s->stride) - s->pad, end = (ptrdiff_t)s->in - at;
+  seen.from = at < 0 ? cn_min(s->taps, (size_t)-at) : 0;
+  seen.to = end < 0 ? seen.from : cn_max(seen.from, cn_min(s->taps, (size_t)end));
+  seen.first = image / s->out * s->in + (at < 0 ? 0 : (size_t)at);
+  return seen;
+}
+
 /* Windows of one place that pass over pixels. */
 CN_INLINE int cn_blocked_skips(const cn_window *w, int plain) { return !plain && cn_volume(w->kernel) == 1 && (w->stride[1] > 1 || w->stride[2] > 1); }
 

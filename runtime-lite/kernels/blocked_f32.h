@@ -12,6 +12,7 @@
 typedef struct cn_blocked_conv_f32_args {
   cn_window window;     /* groups: such parts; of each c: channels as they lie in `in`, or of a smaller group; m: output channels, a multiple of the LANES */
   int plain;            /* in is [images][c][height][width] */
+  cn_blocked_slices slices; /* of blocks, no groups: images of the window are slices of the result; more taps than one are of whole blocks, c of all */
   size_t first, blocks; /* output blocks of this call, of each part: a multiple of what the driver takes at a time */
   const float *in;
   const float *weights; /* of these blocks: [groups][blocks / N][depth][N][LANES], depth [input block][taps][channel], plain: [taps][c] */
@@ -361,10 +362,10 @@ CN_KERNEL void cn_blocked_copy_band(const cn_window *w, const cn_blocked_walk *k
   else c->y1 = y0 + keep;
 }
 
-/* The pixels that pixels p0 .. p1 of the result read by strides, of all blocks of an image, side by side. */
-CN_DRIVER void cn_blocked_pack_pixels_f32(const cn_window *w, const float *in, size_t p0, size_t p1, float *dst) {
+/* The pixels that pixels p0 .. p1 of the result read by strides, of so many blocks, side by side. */
+CN_DRIVER void cn_blocked_pack_pixels_f32(const cn_window *w, const float *in, size_t blocks, size_t p0, size_t p1, float *dst) {
   const size_t lanes = CN_VF32_LANES, width = w->out[2], down = w->stride[1] * w->in[2] * lanes, right = w->stride[2] * lanes, area = cn_volume(w->in) * lanes;
-  for (size_t b = 0; b < cn_ceil_div(w->c, lanes); b++, in += area) {
+  for (size_t b = 0; b < blocks; b++, in += area) {
     for (size_t p = p0, y = p0 / width, x = p0 % width; p < p1; p++, dst += lanes) {
       cn_vf32_store(dst, cn_vf32_load(in + y * down + x * right));
       if (++x == width) x = 0, y++;
@@ -381,7 +382,7 @@ CN_KERNEL void cn_blocked_body_f32(const cn_blocked_conv_f32_args *a, float *scr
   const size_t pixels = cn_volume(a->window.out), across = cn_ceil_div(pixels, span);
   const size_t parts = a->window.groups, all = a->window.m / CN_VF32_LANES, groups = a->blocks / nb, zeros = cn_max(CN_VF32_LANES, k.run);
   const size_t together = slides || a->plain ? 1 : most / span;
-  const size_t image_in = (a->plain ? a->window.c : k.blocks * CN_VF32_LANES) * cn_volume(a->window.in);
+  const size_t slice = k.blocks / cn_max(a->slices.taps, 1), image_in = (a->plain ? a->window.c : slice * CN_VF32_LANES) * cn_volume(a->window.in);
   float *copy = scratch + zeros, *behind = copy + cn_blocked_copy(&a->window, a->plain, span, CN_VF32_LANES);
   int32_t *places = (int32_t *)(void *)(behind + cn_blocked_packed(&a->window, a->plain, way, CN_VF32_LANES)), *ys = places + k.taps * CN_BLOCKED_PLACES;
   int32_t *xs = ys + most + 32;
@@ -391,21 +392,25 @@ CN_KERNEL void cn_blocked_body_f32(const cn_blocked_conv_f32_args *a, float *scr
     const size_t b0 = t % groups, at = t / groups % across, image = t / groups / across, left = b0 ? 1 : (t1 - t) / groups;
     const size_t many = cn_max(1, cn_min(cn_min(left, together), across - at)), b1 = cn_min(groups, b0 + (t1 - t));
     const size_t p0 = at * span, p1 = cn_min(pixels, p0 + many * span);
-    const float *in = a->in + image * image_in, *weights = a->weights + image % parts * a->blocks * k.depth * CN_VF32_LANES;
+    const cn_blocked_seen seen = cn_blocked_sees(&a->slices, image);
+    const size_t skipped = seen.from * slice * k.taps * k.run * nb;
+    const float *in = a->in + seen.first * image_in, *weights = a->weights + (image % parts * a->blocks * k.depth + skipped) * CN_VF32_LANES;
     if (a->plain && (t == t0 || copied.image != image || p1 > copied.p1)) {
       const size_t last = cn_min(t1, (image + 1) * across * groups) - 1, end = cn_min(pixels, (last / groups % across + 1) * span);
       cn_blocked_copy_band(&a->window, &k, &copied, in, image, p0, end, span, copy);
     }
+    const float *const end = a->weights + (image % parts + 1) * a->blocks * k.depth * CN_VF32_LANES;
     cn_blocked_walk own = k;
     if (a->plain) own.w.in[1] = copied.y1 - copied.y0, own.w.pad[1] = (ptrdiff_t)copied.y0;
-    if (k.packs) cn_blocked_pack_pixels_f32(&a->window, in, p0, p1, copy);
+    own.blocks = (seen.to - seen.from) * slice;
+    if (k.packs) cn_blocked_pack_pixels_f32(&a->window, in, own.blocks, p0, p1, copy);
     const float *const from = k.packs ? copy - p0 * CN_VF32_LANES : a->plain ? copy : in;
     const cn_blocked_job j = {a, &own, from, scratch, places, ys, xs, k.packs ? (p1 - p0) * CN_VF32_LANES : cn_volume(k.w.in) * k.pitch, p0, p1, pixels};
     if (!slides) cn_blocked_job_pixels(&j, np);
     for (size_t g = b0; g < b1; g++) {
       const size_t b = g * nb, first = image * all + a->first + b;
       if (slides) cn_blocked_slide_group_f32(&j, first, weights + b * k.depth * CN_VF32_LANES, spread, pitch, stride, slides);
-      else cn_blocked_group_f32(&j, first, weights + b * k.depth * CN_VF32_LANES, weights + a->blocks * k.depth * CN_VF32_LANES, spread, nb, np);
+      else cn_blocked_group_f32(&j, first, weights + b * k.depth * CN_VF32_LANES, end, spread, nb, np);
       if (a->ep.tile)
         a->ep.tile(a->ep.ctx, a->out + (first * pixels + p0) * CN_VF32_LANES, pixels * CN_VF32_LANES, image / parts, image % parts * all + a->first + b, nb,
                    p0 * CN_VF32_LANES, (p1 - p0) * CN_VF32_LANES);

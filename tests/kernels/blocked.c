@@ -8,33 +8,75 @@
 
 #include "kernels/pack.h"
 
-/* [images][channels][area] to [images][blocks][area][lanes], zeros in the gaps; or back. */
-static void reorder(Case *c, float *plain, float *blocked, size_t images, size_t channels, size_t area, int back) {
+/* [images][channels][slices][area] to [images][slices][blocks][area][lanes], zeros in the gaps; or back. */
+static void reorder_slices(Case *c, float *plain, float *blocked, size_t images, size_t channels, size_t slices, size_t area, int back) {
   const size_t lanes = c->set->lanes, room = cn_round_up(channels, lanes);
-  for (size_t i = 0; i < images * room * area; i++) {
-    const size_t lane = i % lanes, p = i / lanes % area, block = i / lanes / area % (room / lanes), image = i / area / room;
+  for (size_t i = 0; i < images * slices * room * area; i++) {
+    const size_t lane = i % lanes, p = i / lanes % area, block = i / lanes / area % (room / lanes), slice = i / area / room % slices, image = i / area / room / slices;
     const size_t channel = block * lanes + lane;
-    float *at = channel < channels ? &plain[(image * channels + channel) * area + p] : 0;
+    float *at = channel < channels ? &plain[((image * channels + channel) * slices + slice) * area + p] : 0;
     if (back && at) *at = blocked[i];
     if (!back) blocked[i] = at ? *at : 0.0f;
   }
 }
 
-static float *as_blocked(Case *c, const float *plain, size_t images, size_t channels, size_t area) {
-  float *blocked = guarded(c, images * cn_round_up(channels, c->set->lanes) * area);
-  reorder(c, (float *)(uintptr_t)plain, blocked, images, channels, area, 0);
+static void reorder(Case *c, float *plain, float *blocked, size_t images, size_t channels, size_t area, int back) {
+  reorder_slices(c, plain, blocked, images, channels, 1, area, back);
+}
+
+static float *as_slices(Case *c, const float *plain, size_t images, size_t channels, size_t slices, size_t area) {
+  float *blocked = guarded(c, images * slices * cn_round_up(channels, c->set->lanes) * area);
+  reorder_slices(c, (float *)(uintptr_t)plain, blocked, images, channels, slices, area, 0);
   return blocked;
 }
 
-/* x -> 2 x + matrix + pixel, as conv.c's, whose matrix is an image's group. */
+static float *as_blocked(Case *c, const float *plain, size_t images, size_t channels, size_t area) { return as_slices(c, plain, images, channels, 1, area); }
+
+/* x -> 2 x + matrix + place, as conv.c's, whose matrix is an image's (a volume's) group. */
 static void blocked_tile(void *ctx, float *tile, size_t ld, size_t index, size_t m0, size_t m, size_t n0, size_t n) {
   const TileContext *t = ctx;
   for (size_t i = 0; i < m; i++) {
     for (size_t j = 0; j < n; j++) {
-      const size_t matrix = index * t->groups + ((m0 + i) * t->lanes + (n0 + j) % t->lanes) / t->each;
-      tile[i * ld + j] = tile[i * ld + j] * 2.0f + (float)matrix + (float)((n0 + j) / t->lanes);
+      const size_t matrix = index / t->slices * t->groups + ((m0 + i) * t->lanes + (n0 + j) % t->lanes) / t->each;
+      tile[i * ld + j] = tile[i * ld + j] * 2.0f + (float)matrix + (float)(index % t->slices * t->area + (n0 + j) / t->lanes);
     }
   }
+}
+
+/* ---- volumes ---- */
+/* Makes a window of three dimensions of one of two. */
+void pick_slices(Case *c, cn_window *w) {
+  w->kernel[0] = 1 + pick(c, 4);
+  w->stride[0] = 1 + pick(c, 3);
+  w->pad[0] = (ptrdiff_t)pick(c, (uint32_t)w->kernel[0]);
+  w->pad_end[0] = pick(c, (uint32_t)w->kernel[0]);
+  w->in[0] = cn_max(1 + pick(c, 5), w->kernel[0]);
+  w->out[0] = (w->in[0] + (size_t)w->pad[0] + w->pad_end[0] - w->kernel[0]) / w->stride[0] + 1;
+}
+
+cn_blocked_slices slices_of(const cn_window *w) {
+  if (w->in[0] == 1 && w->out[0] == 1) return (cn_blocked_slices){0};
+  return (cn_blocked_slices){w->in[0], w->out[0], w->kernel[0], w->stride[0], w->pad[0]};
+}
+
+cn_window slices_window(const cn_window *w) {
+  cn_window v = *w;
+  v.images *= w->out[0];
+  v.c *= w->kernel[0];
+  v.in[0] = v.out[0] = v.kernel[0] = v.stride[0] = 1;
+  v.pad[0] = 0;
+  v.pad_end[0] = 0;
+  return v;
+}
+
+/* [m][c][taps of depth][area] as [m][taps of depth][c][area] */
+const float *slices_weights(Case *c, const cn_window *w, const float *weights) {
+  const size_t taps = w->kernel[0], area = w->kernel[1] * w->kernel[2], m = w->groups * w->m;
+  if (taps == 1) return weights;
+  float *dst = guarded(c, m * w->c * taps * area);
+  for (size_t i = 0; i < m * w->c * taps; i++)
+    memcpy(dst + ((i / w->c / taps * taps + i % taps) * w->c + i / taps % w->c) * area, weights + i * area, area * sizeof *dst);
+  return dst;
 }
 
 /* The epilogue over blocks; out: the blocked result. */
@@ -47,38 +89,56 @@ static cn_epilogue_f32 blocked_epilogue(Case *c, const cn_conv_f32_args *a, floa
   return ep;
 }
 
-/* [images][m][area] in whole groups of blocks: the rows behind m have zero weights. */
-static float *in_room(Case *c, const float *plain, size_t images, size_t m, size_t room, size_t area) {
-  float *blocked = guarded(c, images * room * area);
-  memset(blocked, 0, images * room * area * sizeof *blocked);
-  for (size_t i = 0; i < images; i++) reorder(c, (float *)(uintptr_t)plain + i * m * area, blocked + i * room * area, 1, m, area, 0);
+/* [images][m][slices][area], or back, in whole groups of blocks: the rows behind m have zero weights. */
+static void reorder_room(Case *c, const cn_window *w, float *plain, float *blocked, size_t room, int back) {
+  const size_t area = w->out[1] * w->out[2], m = w->groups * w->m, lanes = c->set->lanes, own = cn_round_up(m, lanes);
+  float *one = guarded(c, own * area);
+  for (size_t i = 0; i < w->images * w->out[0]; i++) { /* a slice at a time, whose channels are as far apart as volumes have places */
+    float *at = blocked + i * room * area, *from = plain + i / w->out[0] * m * cn_volume(w->out) + i % w->out[0] * area;
+    if (back) memcpy(one, at, own * area * sizeof *one);
+    for (size_t k = 0; k < m; k++) {
+      for (size_t p = 0; p < area; p++) {
+        float *there = &one[(k / lanes * area + p) * lanes + k % lanes];
+        if (back) from[k * cn_volume(w->out) + p] = *there;
+        else *there = from[k * cn_volume(w->out) + p];
+      }
+    }
+    for (size_t k = m; !back && k < own; k++)
+      for (size_t p = 0; p < area; p++) one[(k / lanes * area + p) * lanes + k % lanes] = 0;
+    if (!back) memcpy(at, one, own * area * sizeof *one);
+  }
+}
+
+static float *in_room(Case *c, const cn_window *w, const float *plain, size_t room) {
+  const size_t n = w->images * room * cn_volume(w->out);
+  float *blocked = guarded(c, n);
+  memset(blocked, 0, n * sizeof *blocked);
+  reorder_room(c, w, (float *)(uintptr_t)plain, blocked, room, 0);
   return blocked;
 }
 
 BlockedOperands blocked_operands(Case *c, const cn_conv_f32_args *a, size_t room, int plain, TileContext *t) {
   const cn_window *w = &a->window;
-  const size_t area = cn_volume(w->out);
-  BlockedOperands x = {.in = plain ? a->in : as_blocked(c, a->in, w->images, w->groups * w->c, cn_volume(w->in)), .ep = a->ep};
-  *t = (TileContext){c->set->lanes, w->groups, w->groups > 1 ? w->m : room};
-  x.out = in_room(c, a->out, w->images, w->groups * w->m, room, area);
+  BlockedOperands x = {.in = plain ? a->in : as_slices(c, a->in, w->images, w->groups * w->c, w->in[0], w->in[1] * w->in[2]), .ep = a->ep};
+  *t = (TileContext){c->set->lanes, w->groups, w->groups > 1 ? w->m : room, w->out[0], w->out[1] * w->out[2]};
+  x.out = in_room(c, w, a->out, room);
   if (a->ep.bias) {
     float *bias = guarded(c, room);
     memset(bias, 0, room * sizeof *bias);
     memcpy(bias, a->ep.bias, w->groups * w->m * sizeof *bias);
     x.ep.bias = bias;
   }
-  if (a->ep.residual) x.ep.residual = a->ep.residual == a->out ? x.out : in_room(c, a->ep.residual, w->images, w->groups * w->m, room, area);
+  if (a->ep.residual) x.ep.residual = a->ep.residual == a->out ? x.out : in_room(c, w, a->ep.residual, room);
   if (a->ep.tile) x.ep.tile = blocked_tile, x.ep.ctx = t;
   return x;
 }
 
 void blocked_result(Case *c, const cn_conv_f32_args *a, size_t room, float *out) {
-  const size_t area = cn_volume(a->window.out), m = a->window.groups * a->window.m;
-  for (size_t i = 0; i < a->window.images; i++) reorder(c, a->out + i * m * area, out + i * room * area, 1, m, area, 1);
+  reorder_room(c, &a->window, a->out, out, room, 1);
 }
 
 /* What a run derives from the case alone: blocks at a time, those of a part in whole groups of them, whether the input stays plain, which some drivers are
- * for, or groups lie within blocks; the window with such parts as groups; the way of this window, or that of any, which whole tiles are for too. */
+ * for, or groups lie within blocks; the window, of slices where it has depth, with such parts as groups; the way of this window, or that of any, which whole tiles are for too. */
 typedef struct BlockedCase {
   cn_blocked_way way;
   size_t n, blocks;
@@ -86,11 +146,12 @@ typedef struct BlockedCase {
   cn_window window;
 } BlockedCase;
 
-static BlockedCase blocked_case(const Case *c, const cn_window *w) {
+static BlockedCase blocked_case(const Case *c, const cn_window *window) {
+  const cn_window flat = slices_window(window), *w = &flat;
   const char *tiled = strstr(c->kernel, "_conv_f32_");
   const size_t n = tiled ? (size_t)(tiled[strlen("_conv_f32_")] - '0') : 1;
   const size_t lanes = c->set->lanes;
-  const int plain = w->groups == 1 && (tiled ? w->c <= 4 && c->index % 2 : strstr(c->kernel, "_f32_c") != NULL);
+  const int plain = w->groups == 1 && !slices_of(window).out && (tiled ? w->c <= 4 && c->index % 2 : strstr(c->kernel, "_f32_c") != NULL);
   const int any = c->index / 2 % 2 && !strstr(c->kernel, "_slide_") && !strstr(c->kernel, "_narrow");
   const cn_blocked_way way = any ? cn_blocked_any_way(n, c->set->sums) : cn_blocked_way_of(w, plain, n, lanes, c->set->sums);
   BlockedCase k = {way, n, cn_round_up(cn_ceil_div(w->m, lanes), n), plain, w->groups > 1 && w->c < lanes, *w};
@@ -109,7 +170,7 @@ static void run_blocked(Case *c, const cn_conv_f32_args *a, float *scratch, size
   const BlockedCase k = blocked_case(c, &a->window);
   const size_t n = k.n, lanes = c->set->lanes, parts = k.window.groups, room = parts * k.window.m;
   TileContext t;
-  cn_blocked_conv_f32_args b = {.window = k.window, .plain = k.plain, .weights = a->weights};
+  cn_blocked_conv_f32_args b = {.window = k.window, .plain = k.plain, .slices = slices_of(&a->window), .weights = a->weights};
   const BlockedOperands x = blocked_operands(c, a, room, k.plain, &t);
   b.in = x.in;
   b.out = x.out;
@@ -160,6 +221,17 @@ static cn_window pick_blocked(Case *c) {
     w.c = c->set->lanes * (1 + pick(c, 2));
     w.groups = 2 + pick(c, 2);
   }
+  if (w.groups == 1 && !strstr(c->kernel, "_f32_c") && pick(c, 6) == 0) {
+    pick_slices(c, &w);
+    for (int i = 1, skips = pick(c, 3) == 0; skips && i < 3; i++) { /* taps of depth alone, which pass over pixels */
+      w.kernel[i] = w.dilation[i] = 1;
+      w.stride[i] = 2;
+      w.pad[i] = 0;
+      w.pad_end[i] = 0;
+      w.out[i] = (w.in[i] + 1) / 2;
+    }
+    if (w.kernel[0] > 1) w.c = c->set->lanes * (1 + pick(c, 2));
+  }
   return w;
 }
 
@@ -172,8 +244,9 @@ static int has_no_window(const Case *c) {
 }
 
 /* Weights as run_blocked's two calls want them: the first blocks of all parts, then their others. */
-static float *packed_parts(Case *c, const cn_conv_f32_args *a, const float *weights, const BlockedCase *k) {
-  const cn_window *w = &a->window;
+static float *packed_parts(Case *c, const cn_conv_f32_args *a, const float *plain, const BlockedCase *k) {
+  const cn_window flat = slices_window(&a->window), *w = &flat;
+  const float *weights = slices_weights(c, &a->window, plain);
   const size_t lanes = c->set->lanes, taps = cn_volume(w->kernel), parts = k->window.groups, of_part = cn_min(k->window.m, w->groups * w->m) * w->c * taps;
   float *packed = guarded(c, parts * k->blocks * lanes * w->c * taps), *at = packed;
   for (int rest = 0; rest < 2; rest++) {
@@ -230,7 +303,7 @@ void test_cn_blocked_slide_f32_c3s2(Case *c) { test_blocked(c); }
 static void run_depthwise(Case *c, const cn_conv_f32_args *a, BlockedDepthwiseRun *run, size_t t0, size_t t1) {
   const cn_window *w = &a->window;
   const size_t channels = w->groups, taps = cn_volume(w->kernel), lanes = c->set->lanes;
-  TileContext t = {lanes, channels, 1};
+  TileContext t = {lanes, channels, 1, 1, cn_volume(w->out)};
   cn_blocked_depthwise_f32_args b = {.window = *w};
   float *weights = guarded(c, cn_round_up(channels, lanes) * taps);
   b.window.groups = cn_ceil_div(channels, lanes);

@@ -130,9 +130,14 @@ typedef struct BlockedOperands {
   float *out;
   cn_epilogue_f32 ep;
 } BlockedOperands;
-typedef struct TileContext { size_t lanes, groups, each; } TileContext; /* each: channels of a group */
+typedef struct TileContext { size_t lanes, groups, each, slices, area; } TileContext; /* each: channels of a group; slices of a volume, 1 of an image */
 BlockedOperands blocked_operands(Case *c, const cn_conv_f32_args *a, size_t room, int plain, TileContext *t);
 void blocked_result(Case *c, const cn_conv_f32_args *a, size_t room, float *out);
+/* Of windows with depth: what makes one, and what kernels over slices are given for it. */
+void pick_slices(Case *c, cn_window *w);
+cn_blocked_slices slices_of(const cn_window *w);
+cn_window slices_window(const cn_window *w);
+const float *slices_weights(Case *c, const cn_window *w, const float *weights);
 
 /* tests/kernels/pool.c: the value of one place of a channel. */
 double pool_reference(const cn_pool_f32_args *a, size_t channel, const size_t o[3]);

@@ -47,12 +47,13 @@ static float *transformed(Case *c, const WinogradCase *k, const float *weights, 
 /* Whether some pixel under the tile of a place is not finite: its results are not either. */
 static int infected(const cn_conv_f32_args *a, size_t n, size_t image, size_t p) {
   const cn_window *w = &a->window;
-  const size_t y0 = p / w->out[2] / n * n, x0 = p % w->out[2] / n * n;
-  for (size_t i = 0; i < w->c * (n + 2) * (n + 2); i++) {
+  const size_t y0 = p / w->out[2] % w->out[1] / n * n, x0 = p % w->out[2] / n * n;
+  for (size_t i = 0; i < w->kernel[0] * w->c * (n + 2) * (n + 2); i++) {
     const ptrdiff_t y = (ptrdiff_t)(y0 + i / (n + 2) % (n + 2)) - w->pad[1], x = (ptrdiff_t)(x0 + i % (n + 2)) - w->pad[2];
-    if (y < 0 || x < 0 || (size_t)y >= w->in[1] || (size_t)x >= w->in[2]) continue;
-    const size_t channel = image * w->c + i / (n + 2) / (n + 2);
-    if (!isfinite(a->in[(channel * w->in[1] + (size_t)y) * w->in[2] + (size_t)x])) return 1;
+    const size_t above = i / (n + 2) / (n + 2), channel = image * w->c + above % w->c;
+    const ptrdiff_t z = (ptrdiff_t)(p / w->out[1] / w->out[2] * w->stride[0] + above / w->c) - w->pad[0];
+    if (z < 0 || y < 0 || x < 0 || (size_t)z >= w->in[0] || (size_t)y >= w->in[1] || (size_t)x >= w->in[2]) continue;
+    if (!isfinite(a->in[((channel * w->in[0] + (size_t)z) * w->in[1] + (size_t)y) * w->in[2] + (size_t)x])) return 1;
   }
   return 0;
 }
@@ -76,10 +77,11 @@ static void compare(Case *c, const cn_conv_f32_args *a, const float *weights, co
   const double most = largest(a, &all_finite);
   for (size_t row = 0; row < w->images * w->m; row++) {
     double sum = 0;
-    for (size_t i = 0; i < 9 * w->c; i++) sum += fabs((double)weights[row % w->m * 9 * w->c + i]);
+    const size_t depth = w->kernel[0] * w->c, all = 9 * depth;
+    for (size_t i = 0; i < all; i++) sum += fabs((double)weights[row % w->m * all + i]);
     for (size_t p = 0; p < pixels; p++) {
       double size;
-      const double want = conv_expected(a, weights, before, row, p, &size), bound = (double)(w->c + 8) * 0x1p-22 * (sum * most + 4.0 + fabs(want));
+      const double want = conv_expected(a, weights, before, row, p, &size), bound = (double)(depth + 8) * 0x1p-22 * (sum * most + 4.0 + fabs(want));
       const float got = a->out[row * pixels + p];
       if (!all_finite && infected(a, n, row / w->m, p) ? isnan(want) && !isnan(got) : !close_enough(got, want, bound))
         fail(c, "%s row %zu pixel %zu is %g, not %g", c->kernel, row, p, (double)got, want);
@@ -92,7 +94,7 @@ static void compare_4(Case *c, const cn_conv_f32_args *a, const float *w, const 
 
 static cn_winograd_f32_args winograd_args(Case *c, const cn_conv_f32_args *a, size_t n) {
   const WinogradCase k = winograd_case(c, &a->window, n);
-  cn_winograd_f32_args w = {.window = a->window, .band = k.band, .groups = k.groups, .part = c->index % 3 ? 32 : 16, .weights = a->weights};
+  cn_winograd_f32_args w = {.window = slices_window(&a->window), .slices = slices_of(&a->window), .band = k.band, .groups = k.groups, .part = c->index % 3 ? 32 : 16, .weights = a->weights};
   w.window.m = k.room;
   return w;
 }
@@ -117,9 +119,13 @@ static void test_winograd(Case *c, size_t n) {
   const int deep = pick(c, 4) == 0; /* else wide */
   a.window.c = 1 + pick(c, deep ? (uint32_t)(3 * lanes) : 4);
   a.window.m = 1 + pick(c, (uint32_t)((deep ? 2 : 6) * lanes));
+  if (pick(c, 4) == 0) {
+    pick_slices(c, &a.window);
+    if (a.window.kernel[0] > 1) a.window.c = lanes * (1 + pick(c, 2));
+  }
   const float *weights = conv_operands(c, &a);
   const WinogradCase k = winograd_case(c, &a.window, n);
-  a.weights = transformed(c, &k, weights, a.window.m, a.window.c);
+  a.weights = transformed(c, &k, slices_weights(c, &a.window, weights), a.window.m, a.window.kernel[0] * a.window.c);
   const cn_winograd_f32_args w = winograd_args(c, &a, n);
   conv_ways(c, n == 2 ? run_2 : run_4, n == 2 ? compare_2 : compare_4, &a, weights, guarded(c, cn_winograd_scratch(&w.window, n, k.band, lanes)),
             cn_winograd_tasks(&w, n));
