@@ -340,7 +340,7 @@ static bool emit_blocked_conv(EmitCtx *c, const Step *s) {
   DimCtx *d = p->dims;
   const PTensor *x = &p->tensors.data[s->in[0]], *y = &p->tensors.data[s->out[0]];
   const ConvAttr *attr = &v->attr;
-  const WindowDims w = window_dims(d, x, y, 2, v->kernel, attr->stride, attr->dilation, attr->dilate_x, attr->pad_lo, attr->pad_hi);
+  const WindowDims w = window_blocked_dims(d, x, y, v);
   int64_t blocks = 0;
   (void)dim_is_const(y->dims[1], &blocks);
   KernelPrinter k = kernel_printer(c, s);
@@ -349,12 +349,12 @@ static bool emit_blocked_conv(EmitCtx *c, const Step *s) {
   const TileAxes axes = {.rows = 1, .columns = 2, .whole_blocks = true};
   const TileFunction tile = emit_tile(c, s, s->out[0], &v->epilogue, r.done, &axes);
   emit_tile_context(&k, &tile);
-  const WindowChannels dense = {y->dims[0], dim_const(d, v->parts), v->channels, dim_const(d, blocks / v->parts * attr->block), false};
+  const WindowChannels dense = {y->dims[0], dim_const(d, v->parts), dim_floordiv(d, v->channels, w.kernel[0]), dim_const(d, blocks / v->parts * attr->block), false};
   const WindowChannels single = {x->dims[0], y->dims[1], d->one, d->one, false};
   const char *args = v->depthwise ? "cn_blocked_depthwise_f32_args" : v->winograd.side ? "cn_winograd_f32_args" : "cn_blocked_conv_f32_args";
   kernel_args_of_window(&k, args, &w, v->depthwise ? &single : &dense);
   const ConvSlices *z = &attr->slices;
-  if (z->out) kernel_arg(&k, ".slices = {.in = %lld, .out = %lld, .taps = %lld, .stride = %lld, .pad = %lld}", (long long)z->in, (long long)z->out, (long long)z->taps, (long long)z->stride, (long long)z->pad);
+  if (z->out) kernel_arg(&k, ".slices = {.in = %lld, .out = %lld, .stride = %lld, .pad = %lld}", (long long)z->in, (long long)z->out, (long long)z->stride, (long long)z->pad);
   if (v->winograd.side) {
     kernel_arg(&k, ".band = %zu", v->winograd.band);
     kernel_arg(&k, ".groups = %zu", v->winograd.groups);

@@ -185,6 +185,11 @@ static const Dim *joint_size(DimCtx *c, const Dim *x, const Dim *y) {
   return dim_min(c, most, dim_mulc(c, dim_min(c, x, y), most->hi));
 }
 
+/* Whether x can be broadcast to y by being 1 alone: it is smaller always, and not 0 where y is 1 (n - 2 for n). */
+static bool fits_as_one(DimCtx *c, const Dim *x, const Dim *y) {
+  return dim_eq(c, x, y) == 0 && may_be_one(x) && dim_never_above(c, x, y) && dim_eq(c, dim_sub(c, y, x), c->one) == 0;
+}
+
 static const Dim *broadcast_dim(Builder *b, const Dim *x, const Dim *y, bool exact) {
   if (x == y || dim_is(y, 1)) return x;
   if (dim_is(x, 1) || dim_is_bad(y)) return y;
@@ -192,7 +197,8 @@ static const Dim *broadcast_dim(Builder *b, const Dim *x, const Dim *y, bool exa
   const bool x_one = may_be_one(x), y_one = may_be_one(y);
   if (!x_one && !y_one && dim_eq(b->ir->dims, x, y) == 0) return NULL;
   if ((!x_one && !y_one) || dim_eq(b->ir->dims, x, y) == 1 || taken_as_equal(b, x, y, exact)) return dim_complexity(y) < dim_complexity(x) ? y : x;
-  if (!x_one || joins(x, y)) return x;
+  if (!x_one || joins(x, y) || fits_as_one(b->ir->dims, y, x)) return x;
+  if (fits_as_one(b->ir->dims, x, y)) return y;
   return !y_one || joins(y, x) ? y : joint_size(b->ir->dims, x, y);
 }
 

@@ -134,6 +134,8 @@ typedef struct ConvAttr {
   int64_t block; /* by pass_layout, 0: plain. Results, and inputs of rank 5, are [N][channel blocks][H][W][block]; w stays plain */
   ConvSlices slices;
 } ConvAttr;
+/* Slices that one of the result sees: 1 of images. */
+static inline int64_t conv_depth(const ConvAttr *a) { return a->slices.out ? a->slices.taps : 1; }
 typedef enum PoolKind { POOL_MAX, POOL_AVERAGE, POOL_LP, POOL_SUM } PoolKind;
 typedef struct PoolAttr { /* of [N][C][n_spatial axes]; out[1], if present: MaxPool's flat indices (s64) */
   PoolKind kind;

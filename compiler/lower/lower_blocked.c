@@ -9,7 +9,7 @@
 #include "kernels/winograd.h"
 
 /* What is known of every convolution over blocks (pass_layout): m of all parts, blocks of one. spread: a part is several groups in a block. */
-typedef struct Shape { size_t m, c, taps, block, blocks, parts; bool plain, spread; } Shape;
+typedef struct Shape { size_t m, c, slices, taps, block, blocks, parts; bool plain, spread; } Shape; /* c: of all slices that are seen */
 
 static size_t known(const Dim *d) {
   int64_t v = 0;
@@ -30,7 +30,7 @@ static float *pack_parts(const Shape *s, const float *src, size_t n0, size_t n1,
   const size_t m = s->blocks * s->block;
   for (size_t p = 0; p < s->parts; p++) {
     for (size_t b = n0; b < n1; b += n)
-      at = cn_pack_blocked_f32(src + p * m * s->c * s->taps, cn_min(m, s->m - p * m), s->c, s->taps, s->plain, s->block, b, n, at);
+      at = cn_pack_blocked_f32(src + p * m * s->c * s->taps, cn_min(m, s->m - p * m), s->slices, s->c / s->slices, s->taps, s->plain, s->block, b, n, at);
   }
   return at;
 }
@@ -141,7 +141,8 @@ static uint32_t lower_dense_weights(Lower *l, const Node *n, const Shape *shape,
   const Value *w = n->in[1];
   const Target *t = l->opt->target;
   split_blocks(l, s, (uint32_t)shape->blocks);
-  if (l->opt->winograd && !shape->plain && s->attr.group == 1 && is_3x3(&window->most)) {
+  const bool whole = shape->slices == 1 || shape->c / shape->slices % shape->block == 0;
+  if (l->opt->winograd && !shape->plain && s->attr.group == 1 && whole && is_3x3(&window->most)) {
     const float *weights = tensor_host_elements(l->a, w->data);
     s->winograd = winograd_choose(t, &window->usual, weights, shape->m, scratch_room(l, n), l->opt->shared);
     if (s->winograd.side) {
@@ -167,7 +168,8 @@ bool lower_blocked_conv(Lower *l, const Node *n, ConvStep *s) {
   const Value *w = n->in[1], *bias = n->n_in > 2 ? n->in[2] : NULL;
   uint32_t in[5] = {lower_dense(l, n->in[0], n->src), NO_TENSOR, NO_TENSOR, NO_TENSOR, NO_TENSOR}, out = lower_result(l, n->out[0]);
   const PTensor x = l->p->tensors.data[in[0]], y = l->p->tensors.data[out];
-  Shape shape = {known(w->type.dims[0]), known(w->type.dims[1]), known(w->type.dims[2]) * known(w->type.dims[3]), (size_t)s->attr.block,
+  const size_t slices = (size_t)conv_depth(&s->attr);
+  Shape shape = {known(w->type.dims[0]), known(w->type.dims[1]), slices, known(w->type.dims[2]) * known(w->type.dims[3]), (size_t)s->attr.block,
                  known(y.dims[1]), 1, x.rank == 4, false};
   const Dim *scratch = c->zero;
   s->channels = w->type.dims[1];
@@ -181,8 +183,8 @@ bool lower_blocked_conv(Lower *l, const Node *n, ConvStep *s) {
   s->parts = (uint32_t)shape.parts;
   s->w_packed = true;
   s->pack_bytes = c->zero;
-  const WindowDims win = window_dims(c, &x, &y, 2, s->kernel, s->attr.stride, s->attr.dilation, s->attr.dilate_x, s->attr.pad_lo, s->attr.pad_hi);
-  const BlockedWindow window = window_blocked(c, &win, y.dims[0], s->parts, s->channels, dim_const(c, (int64_t)(shape.blocks * shape.block)));
+  const WindowDims win = window_blocked_dims(c, &x, &y, s);
+  const BlockedWindow window = window_blocked(c, &win, y.dims[0], s->parts, dim_const(c, (int64_t)(shape.c / slices)), dim_const(c, (int64_t)(shape.blocks * shape.block)));
   in[1] = s->depthwise ? pack_depthwise(l, &shape, w) : lower_dense_weights(l, n, &shape, &window, s, &scratch);
   in[2] = padded_bias(l, &shape, bias);
   (void)lower_step(l, STEP_CONV, in, 5, &out, 1, s, scratch, n->src);

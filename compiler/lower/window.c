@@ -115,6 +115,13 @@ const Dim *window_open_direct(DimCtx *c, const Target *t, const WindowDims *w, c
   return cn_conv_direct_wins(&known, lanes, tile->nr) ? scratch_direct(c, t, w, channels) : NULL;
 }
 
+WindowDims window_blocked_dims(DimCtx *c, const PTensor *x, const PTensor *y, const ConvStep *s) {
+  const ConvAttr *a = &s->attr;
+  WindowDims w = window_dims(c, x, y, 2, s->kernel, a->stride, a->dilation, a->dilate_x, a->pad_lo, a->pad_hi);
+  w.kernel[0] = dim_const(c, conv_depth(a));
+  return w;
+}
+
 BlockedWindow window_blocked(DimCtx *c, const WindowDims *w, const Dim *images, int64_t groups, const Dim *channels, const Dim *m) {
   enum { MANY = 1 << 10 }; /* more change nothing */
   const Dim *most = dim_const(c, MANY), *counts[3] = {images, channels, m}, *one[3] = {c->one, channels, m};

@@ -26,6 +26,8 @@ typedef struct BlockedWindow {
   bool open, many;     /* sizes are; the number of images is */
 } BlockedWindow;
 
+/* Of a step with attr.block: images, or slices of volumes, whose window has their number as its first dimension. */
+WindowDims window_blocked_dims(DimCtx *c, const PTensor *x, const PTensor *y, const ConvStep *s);
 BlockedWindow window_blocked(DimCtx *c, const WindowDims *w, const Dim *images, int64_t groups, const Dim *channels, const Dim *m);
 /* Bytes of scratch of a call; none where it computes no blocks. */
 const Dim *window_blocked_scratch(DimCtx *c, const Target *t, const BlockedWindow *w, bool plain, const BlockedCall *call);

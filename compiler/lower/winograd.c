@@ -163,7 +163,8 @@ static void share_band(int64_t tiles, int64_t blocks, Winograd *v) {
 
 Winograd winograd_choose(const Target *t, const cn_window *w, const float *weights, size_t m, int64_t room, bool shared) {
   const int64_t lanes = t->vector_bits / 32, blocks = (int64_t)w->m / lanes, most = target_tile(t, "blocked_f32")->mr;
-  const Layer y = {(int64_t)w->c, lanes, ((int64_t)w->c + lanes - 1) / lanes, blocks, (int64_t)cn_volume(w->out)};
+  const size_t c = w->c * w->kernel[0];
+  const Layer y = {(int64_t)c, lanes, ((int64_t)c + lanes - 1) / lanes, blocks, (int64_t)cn_volume(w->out)};
   Winograd best = {0};
   int64_t least = direct_time(&y);
   if (y.pixels < 1) return best;
@@ -172,7 +173,7 @@ Winograd winograd_choose(const Target *t, const cn_window *w, const float *weigh
     if (band < 1) continue;
     const int64_t time = tiles_time(&y, side, tiles, (tiles + band - 1) / band);
     if (time > least / 100 * WORTH_OF_100) continue;
-    const size_t part = part_within(side, weights, m, w->c);
+    const size_t part = part_within(side, weights, m, c);
     if (part == 0) continue;
     least = time;
     best = (Winograd){.side = side, .band = (size_t)band, .groups = (size_t)((blocks + most - 1) / most), .part = part};

@@ -58,8 +58,7 @@ static bool within(const Dim *d, int64_t end) {
   return dim_is_const(d, &n) && n >= 0 && n < end;
 }
 
-/* Each slice of the result sees one of the input at least; where it sees several, their channels are whole blocks, since what lies behind the last may be
- * anything. */
+/* Each slice of the result sees one of the input at least. */
 static bool is_window(const Layout *l, const Node *n) {
   const ConvAttr *a = n->attr;
   const Value *x = n->in[0], *w = n->in[1], *y = n->out[0];
@@ -68,7 +67,7 @@ static bool is_window(const Layout *l, const Node *n) {
   for (uint32_t i = 0; i < 3; i++)
     if (!layout_is_modest_window(a, w, y, i)) return false;
   if (a->dilation[0] != 1 || !within(a->pad_lo[0], taps) || !within(a->pad_hi[0], taps)) return false;
-  return (taps == 1 || layout_size(w, 1) % l->block == 0) && 2 * layout_size(w, 0) >= l->block;
+  return 2 * layout_size(w, 0) >= l->block && layout_size(w, 1) <= LAYOUT_SIDE / taps;
 }
 
 /* Weights [M][C][depth][height][width] with a slice's channels side by side: [M][depth * C][height][width]. */

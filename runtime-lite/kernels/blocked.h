@@ -11,18 +11,18 @@
 typedef struct cn_blocked_walk {
   cn_window w;      /* spatial part of what is read */
   size_t pitch;     /* floats from pixel to pixel */
-  size_t run, last; /* channels of an input block, of the last one */
-  size_t blocks, taps;
-  size_t depth;     /* channels times taps of all */
+  size_t run, last; /* channels of an input block, of the last one of a slice */
+  size_t slice, blocks, taps; /* blocks of a slice, and of all that are seen; taps of a block */
+  size_t own, depth; /* channels times taps of a slice, and of all */
   int packs;        /* the copy of a window of one place is what is read */
   int dense;        /* pixel p of the result reads pixel p, and nothing else */
 } cn_blocked_walk;
 
-/* Slices of volumes as images, [volumes][slices][blocks][height][width][LANES]: image i of the result is slice i % out of its volume and sees `taps` slices
- * of the input side by side, whose channels are the window's; those outside are left out. out 0: image i sees image i. */
+/* Slices of volumes as images, [volumes][slices][blocks][height][width][LANES]: image i of the result is slice i % out of its volume and sees kernel[0]
+ * slices of the input side by side, where the window has in[0] and out[0] 1; those outside are left out. out 0: image i sees image i. */
 typedef struct cn_blocked_slices {
-  size_t in, out, taps, stride;
-  ptrdiff_t pad; /* before the first; less than taps, as behind the last: an image sees one slice at least */
+  size_t in, out, stride;
+  ptrdiff_t pad; /* before the first; less than kernel[0], as behind the last: an image sees one slice at least */
 } cn_blocked_slices;
 
 /* What an image sees: taps from .. to, of slices from `first` on, of all volumes. */
@@ -30,22 +30,22 @@ typedef struct cn_blocked_seen {
   size_t first, from, to;
 } cn_blocked_seen;
 
-CN_INLINE cn_blocked_seen cn_blocked_sees(const cn_blocked_slices *s, size_t image) {
+CN_INLINE cn_blocked_seen cn_blocked_sees(const cn_blocked_slices *s, size_t taps, size_t image) {
   cn_blocked_seen seen = {image, 0, 1};
   if (s->out == 0) return seen;
   const ptrdiff_t at = (ptrdiff_t)(image % s->out * s->stride) - s->pad, end = (ptrdiff_t)s->in - at;
-  seen.from = at < 0 ? cn_min(s->taps, (size_t)-at) : 0;
-  seen.to = end < 0 ? seen.from : cn_max(seen.from, cn_min(s->taps, (size_t)end));
+  seen.from = at < 0 ? cn_min(taps, (size_t)-at) : 0;
+  seen.to = end < 0 ? seen.from : cn_max(seen.from, cn_min(taps, (size_t)end));
   seen.first = image / s->out * s->in + (at < 0 ? 0 : (size_t)at);
   return seen;
 }
 
 /* Windows of one place that pass over pixels. */
-CN_INLINE int cn_blocked_skips(const cn_window *w, int plain) { return !plain && cn_volume(w->kernel) == 1 && (w->stride[1] > 1 || w->stride[2] > 1); }
+CN_INLINE int cn_blocked_skips(const cn_window *w, int plain) { return !plain && w->kernel[1] == 1 && w->kernel[2] == 1 && (w->stride[1] > 1 || w->stride[2] > 1); }
 
 CN_INLINE cn_blocked_walk cn_blocked_walk_of(const cn_window *w, int plain, size_t lanes) {
   cn_blocked_walk k;
-  const int flat = cn_volume(w->kernel) == 1 && !w->pad[1] && !w->pad[2];
+  const int flat = w->kernel[1] == 1 && w->kernel[2] == 1 && !w->pad[1] && !w->pad[2];
   k.w = *w;
   k.packs = flat && cn_blocked_skips(w, plain) && (w->out[1] - 1) * w->stride[1] < w->in[1] && (w->out[2] - 1) * w->stride[2] < w->in[2];
   for (int i = 1; k.packs && i < 3; i++) k.w.in[i] = w->out[i], k.w.stride[i] = 1;
@@ -57,10 +57,12 @@ CN_INLINE cn_blocked_walk cn_blocked_walk_of(const cn_window *w, int plain, size
   }
   k.run = !plain ? lanes : w->dilation[2] == 1 ? w->c * w->kernel[2] : w->c;
   k.pitch = plain ? w->c : lanes;
-  k.blocks = plain ? 1 : cn_ceil_div(w->c, lanes);
-  k.last = plain ? k.run : w->c - (k.blocks - 1) * lanes;
-  k.taps = cn_volume(k.w.kernel);
-  k.depth = w->c * cn_volume(w->kernel);
+  k.slice = plain ? 1 : cn_ceil_div(w->c, lanes);
+  k.blocks = k.slice * w->kernel[0];
+  k.last = plain ? k.run : w->c - (k.slice - 1) * lanes;
+  k.taps = k.w.kernel[1] * k.w.kernel[2];
+  k.own = w->c * w->kernel[1] * w->kernel[2];
+  k.depth = k.own * w->kernel[0];
   k.dense = !plain && flat && k.w.stride[1] == 1 && k.w.stride[2] == 1 && k.w.in[1] == w->out[1] && k.w.in[2] == w->out[2];
   return k;
 }
@@ -126,7 +128,7 @@ CN_INLINE size_t cn_blocked_unit(const cn_window *w, cn_blocked_way way) { retur
 /* Pixels for which it goes through the weights once, at most: the input that they read stays in the second cache. */
 CN_INLINE size_t cn_blocked_most(const cn_window *w, cn_blocked_way way) {
   const size_t unit = cn_max(cn_blocked_unit(w, way), 1), least = way.slides ? cn_ceil_div(4 * way.slides, unit) : 4;
-  const size_t most = cn_max(least, cn_min(CN_BLOCKED_SPAN, 65536 / cn_max(w->c, 1)) / unit);
+  const size_t most = cn_max(least, cn_min(CN_BLOCKED_SPAN, 65536 / cn_max(w->c * w->kernel[0], 1)) / unit);
   return cn_min(most, cn_max(cn_ceil_div(cn_volume(w->out), unit), 1)) * unit;
 }
 
@@ -161,7 +163,7 @@ CN_INLINE size_t cn_blocked_copy(const cn_window *w, int plain, size_t span, siz
 
 /* Floats of the copied pixels of a window of one place. */
 CN_INLINE size_t cn_blocked_packed(const cn_window *w, int plain, cn_blocked_way way, size_t lanes) {
-  return cn_blocked_skips(w, plain) ? cn_blocked_most(w, way) * cn_round_up(w->c, lanes) : 0;
+  return cn_blocked_skips(w, plain) ? cn_blocked_most(w, way) * w->kernel[0] * cn_round_up(w->c, lanes) : 0;
 }
 
 /* Pixels whose taps' places are worked out together: a few tiles', by turns of 16. */

@@ -12,10 +12,10 @@
 typedef struct cn_blocked_conv_f32_args {
   cn_window window;     /* groups: such parts; of each c: channels as they lie in `in`, or of a smaller group; m: output channels, a multiple of the LANES */
   int plain;            /* in is [images][c][height][width] */
-  cn_blocked_slices slices; /* of blocks, no groups: images of the window are slices of the result; more taps than one are of whole blocks, c of all */
+  cn_blocked_slices slices; /* of blocks, no groups: images of the window are slices of the result */
   size_t first, blocks; /* output blocks of this call, of each part: a multiple of what the driver takes at a time */
   const float *in;
-  const float *weights; /* of these blocks: [groups][blocks / N][depth][N][LANES], depth [input block][taps][channel], plain: [taps][c] */
+  const float *weights; /* of these blocks: [groups][blocks / N][depth][N][LANES], depth [slice][input block][taps][channel], plain: [taps][c] */
   float *out;
   cn_epilogue_f32 ep;   /* CN_EP_ROW_BIAS: [groups * m]; its tile: rows are blocks, columns pixels times LANES, index the image */
 } cn_blocked_conv_f32_args;
@@ -150,9 +150,11 @@ CN_KERNEL void cn_blocked_depth_f32(const cn_blocked_job *j, size_t i0, size_t i
   const cn_blocked_walk *k = j->walk;
   const int far = (dense || k->taps == 1) && k->blocks >= 16;
   const float *in = j->in + i0 * j->area, *const start = in + p * CN_VF32_LANES;
+  size_t left = k->slice == k->blocks ? k->blocks - i0 : k->slice - i0 % k->slice; /* blocks of the slice */
   for (size_t i = i0; i < i1; i++, in += j->area) {
-    const size_t run = i + 1 == k->blocks ? k->last : k->run;
+    const size_t run = left == 1 ? k->last : k->run;
     const int32_t *at = places;
+    left = left == 1 ? k->slice : left - 1;
     for (size_t t = 0; t < (dense ? 1 : k->taps); t++, at += CN_BLOCKED_PLACES) {
       const float *x[12];
       int32_t any = -1;
@@ -215,6 +217,11 @@ CN_KERNEL void cn_blocked_tile_f32(const cn_blocked_job *j, size_t first, size_t
     if (i / nb < n) cn_vf32_store(out + i % nb * row + i / nb * lanes, sums[i]);
 }
 
+/* Floats of the weights of one output block for the input blocks before block i. */
+CN_INLINE size_t cn_blocked_before(const cn_blocked_walk *k, size_t i) {
+  return (i / k->slice * k->own + i % k->slice * k->taps * k->run) * CN_VF32_LANES;
+}
+
 /* All pixels of a job for nb output blocks: a part of the depth at a time whose weights stay in the first cache. The tiles ask for those of the part
  * behind it, each for its share, so that they neither come all at once nor drive out the ones in use. */
 CN_KERNEL void cn_blocked_group_f32(const cn_blocked_job *j, size_t first, const float *weights, const float *end, int spread, size_t nb, size_t np) {
@@ -223,7 +230,7 @@ CN_KERNEL void cn_blocked_group_f32(const cn_blocked_job *j, size_t first, const
   const size_t tiles = cn_ceil_div(j->p1 - j->p0, np), step = cn_min(16, cn_ceil_div(nb * CN_VF32_LANES, tiles));
   for (size_t i0 = 0; i0 < k->blocks; i0 += each) {
     const size_t i1 = cn_min(k->blocks, i0 + each), share = (i1 - i0) * k->taps * k->run * step;
-    const float *w = weights + i0 * one, *ahead = w + (i1 - i0) * one;
+    const float *w = weights + cn_blocked_before(k, i0) * nb, *ahead = weights + cn_blocked_before(k, i1) * nb;
     size_t looked = j->p0, until = j->p0; /* pixels whose places are there */
     for (size_t p = j->p0; p < j->p1; p += np) {
       const size_t n = cn_min(np, j->p1 - p), asked = (p - j->p0) / np * share;
@@ -310,8 +317,9 @@ CN_KERNEL void cn_blocked_slide_tile_f32(const cn_blocked_job *j, size_t first, 
   cn_vf32 sums[16];
   CN_UNROLL(16)
   for (size_t i = 0; i < n; i++) sums[i] = bias;
-  for (size_t b = 0; b < k->blocks; b++) {
-    const size_t run = pitch ? pitch : b + 1 == k->blocks ? k->last : lanes;
+  for (size_t b = 0, left = k->slice; b < k->blocks; b++) {
+    const size_t run = pitch ? pitch : left == 1 ? k->last : lanes;
+    left = left == 1 ? k->slice : left - 1;
     for (size_t ky = 0; ky < w->kernel[1]; ky++, weights += taps * run * lanes) {
       const ptrdiff_t row = (ptrdiff_t)(y * w->stride[1] + ky * w->dilation[1]) - k->w.pad[1];
       if (row < 0 || (size_t)row >= k->w.in[1]) continue;
@@ -382,7 +390,7 @@ CN_KERNEL void cn_blocked_body_f32(const cn_blocked_conv_f32_args *a, float *scr
   const size_t pixels = cn_volume(a->window.out), across = cn_ceil_div(pixels, span);
   const size_t parts = a->window.groups, all = a->window.m / CN_VF32_LANES, groups = a->blocks / nb, zeros = cn_max(CN_VF32_LANES, k.run);
   const size_t together = slides || a->plain ? 1 : most / span;
-  const size_t slice = k.blocks / cn_max(a->slices.taps, 1), image_in = (a->plain ? a->window.c : slice * CN_VF32_LANES) * cn_volume(a->window.in);
+  const size_t image_in = (a->plain ? a->window.c : k.slice * CN_VF32_LANES) * cn_volume(a->window.in);
   float *copy = scratch + zeros, *behind = copy + cn_blocked_copy(&a->window, a->plain, span, CN_VF32_LANES);
   int32_t *places = (int32_t *)(void *)(behind + cn_blocked_packed(&a->window, a->plain, way, CN_VF32_LANES)), *ys = places + k.taps * CN_BLOCKED_PLACES;
   int32_t *xs = ys + most + 32;
@@ -392,8 +400,8 @@ CN_KERNEL void cn_blocked_body_f32(const cn_blocked_conv_f32_args *a, float *scr
     const size_t b0 = t % groups, at = t / groups % across, image = t / groups / across, left = b0 ? 1 : (t1 - t) / groups;
     const size_t many = cn_max(1, cn_min(cn_min(left, together), across - at)), b1 = cn_min(groups, b0 + (t1 - t));
     const size_t p0 = at * span, p1 = cn_min(pixels, p0 + many * span);
-    const cn_blocked_seen seen = cn_blocked_sees(&a->slices, image);
-    const size_t skipped = seen.from * slice * k.taps * k.run * nb;
+    const cn_blocked_seen seen = cn_blocked_sees(&a->slices, a->window.kernel[0], image);
+    const size_t skipped = seen.from * k.own * nb;
     const float *in = a->in + seen.first * image_in, *weights = a->weights + (image % parts * a->blocks * k.depth + skipped) * CN_VF32_LANES;
     if (a->plain && (t == t0 || copied.image != image || p1 > copied.p1)) {
       const size_t last = cn_min(t1, (image + 1) * across * groups) - 1, end = cn_min(pixels, (last / groups % across + 1) * span);
@@ -402,7 +410,7 @@ CN_KERNEL void cn_blocked_body_f32(const cn_blocked_conv_f32_args *a, float *scr
     const float *const end = a->weights + (image % parts + 1) * a->blocks * k.depth * CN_VF32_LANES;
     cn_blocked_walk own = k;
     if (a->plain) own.w.in[1] = copied.y1 - copied.y0, own.w.pad[1] = (ptrdiff_t)copied.y0;
-    own.blocks = (seen.to - seen.from) * slice;
+    own.blocks = (seen.to - seen.from) * k.slice;
     if (k.packs) cn_blocked_pack_pixels_f32(&a->window, in, own.blocks, p0, p1, copy);
     const float *const from = k.packs ? copy - p0 * CN_VF32_LANES : a->plain ? copy : in;
     const cn_blocked_job j = {a, &own, from, scratch, places, ys, xs, k.packs ? (p1 - p0) * CN_VF32_LANES : cn_volume(k.w.in) * k.pitch, p0, p1, pixels};

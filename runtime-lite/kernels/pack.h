@@ -71,15 +71,17 @@ CN_NOINLINE void cn_pack_conv_f32(const float *src, size_t groups, size_t m, siz
   }
 }
 
-/* Weights of a convolution [m][c][taps] -> dst [depth][n][block]: output blocks n0 .. n0 + n. Depth runs over blocks of input
- * channels, then taps, then channels; of a plain input over taps, then channels. Returns the end. */
-CN_NOINLINE float *cn_pack_blocked_f32(const float *src, size_t m, size_t c, size_t taps, int plain, size_t block, size_t n0,
-                                       size_t n, float *dst) {
+/* Weights of a convolution [m][slices][c][taps] -> dst [depth][n][block]: output blocks n0 .. n0 + n. Depth runs over slices (1: images), blocks of input
+ * channels, taps, then channels; of a plain input over taps, then channels. Returns the end. */
+CN_NOINLINE float *cn_pack_blocked_f32(const float *src, size_t m, size_t slices, size_t c, size_t taps, int plain, size_t block,
+                                       size_t n0, size_t n, float *dst) {
   const size_t width = plain ? c : block;
-  for (size_t c0 = 0; c0 < c; c0 += width) {
-    for (size_t t = 0; t < taps; t++) {
-      for (size_t i = c0; i < c && i < c0 + width; i++) {
-        for (size_t o = n0 * block; o < (n0 + n) * block; o++) *dst++ = o < m ? src[(o * c + i) * taps + t] : 0.0f;
+  for (size_t z = 0; z < slices; z++) {
+    for (size_t c0 = 0; c0 < c; c0 += width) {
+      for (size_t t = 0; t < taps; t++) {
+        for (size_t i = c0; i < c && i < c0 + width; i++) {
+          for (size_t o = n0 * block; o < (n0 + n) * block; o++) *dst++ = o < m ? src[((o * slices + z) * c + i) * taps + t] : 0.0f;
+        }
       }
     }
   }

@@ -18,9 +18,12 @@ CN_INLINE size_t cn_winograd_plane(size_t tiles, size_t row) { return tiles * ro
 /* The first output block of a group: as even as can be. */
 CN_INLINE size_t cn_winograd_block(size_t blocks, size_t groups, size_t g) { return g * blocks / groups; }
 
+/* Floats of a tile's place before the products: the channels of all slices that the window sees. */
+CN_INLINE size_t cn_winograd_row(const cn_window *w, size_t lanes) { return cn_round_up(w->c, lanes) * w->kernel[0]; }
+
 /* Floats of scratch of one call: the tiles of a band, or of an image that has fewer, before and after the products. */
 CN_INLINE size_t cn_winograd_scratch(const cn_window *w, size_t n, size_t band, size_t lanes) {
-  return cn_winograd_places(n) * (cn_winograd_plane(band, cn_round_up(w->c, lanes)) + cn_winograd_plane(band, w->m));
+  return cn_winograd_places(n) * (cn_winograd_plane(band, cn_winograd_row(w, lanes)) + cn_winograd_plane(band, w->m));
 }
 
 /* The transforms of a side of 4, as exact floats. Its points are 0, A, -A, B, -B and infinity, which multiply the error of rounding

@@ -16,10 +16,10 @@ typedef struct cn_winograd_f32_args {
   cn_window window;     /* c: channels as they lie in `in`; m: output channels, a multiple of the LANES */
   size_t band;          /* tiles that are transformed together, of one image, at most */
   size_t groups;        /* parts of the output blocks, at most CN_WINOGRAD_BLOCKS blocks each */
-  cn_blocked_slices slices; /* as of a direct convolution */
+  cn_blocked_slices slices; /* as of a direct convolution; where the window sees several, c is of whole blocks */
   size_t part;          /* channels whose products are summed before that is added to the sums of others: 16 or 32 */
   const float *in;      /* [images][blocks][height][width][LANES] */
-  const float *weights; /* transformed: [places][groups][c][blocks of the group][LANES] */
+  const float *weights; /* transformed: [places][groups][c of all slices][blocks of the group][LANES] */
   float *out;
   cn_epilogue_f32 ep;   /* CN_EP_ROW_BIAS: [m]; its tile: rows are blocks, columns pixels times LANES, index the image */
 } cn_winograd_f32_args;
@@ -132,9 +132,8 @@ CN_KERNEL void cn_winograd_tile_in_f32(size_t n, const float *in, size_t width, 
 CN_KERNEL void cn_winograd_before_f32(size_t n, const cn_winograd_job *j) {
   const cn_window *w = &j->args->window;
   const size_t blocks = cn_ceil_div(w->c, CN_VF32_LANES), area = cn_volume(w->in) * CN_VF32_LANES, side = n + 2;
-  const size_t slice = blocks / cn_max(j->args->slices.taps, 1), all = (j->seen.to - j->seen.from) * slice;
-  for (size_t b = 0; b < all; b++) {
-    const float *in = j->args->in + (j->seen.first * slice + b) * area;
+  for (size_t b = 0; b < (j->seen.to - j->seen.from) * blocks; b++) {
+    const float *in = j->args->in + (j->seen.first * blocks + b) * area;
     for (size_t t = 0; t < j->count; t++) {
       const cn_winograd_place p = cn_winograd_place_of(w, n, j->first + t);
       float *dst = j->before + t * j->before_row + b * CN_VF32_LANES;
@@ -290,15 +289,15 @@ CN_KERNEL void cn_winograd_after_f32(size_t n, const cn_winograd_job *j, size_t 
 /* All places of one band for the groups g0 .. g1. */
 CN_KERNEL void cn_winograd_products_f32(size_t n, const cn_winograd_job *j, size_t g0, size_t g1) {
   const cn_winograd_f32_args *a = j->args;
-  const size_t blocks = a->window.m / CN_VF32_LANES, one = a->window.c * a->window.m, taps = cn_max(a->slices.taps, 1);
-  const size_t skipped = a->window.c / taps * j->seen.from, depth = a->window.c / taps * (j->seen.to - j->seen.from);
+  const size_t blocks = a->window.m / CN_VF32_LANES, depth = a->window.c * a->window.kernel[0], one = depth * a->window.m;
+  const size_t skipped = a->window.c * j->seen.from, seen = a->window.c * (j->seen.to - j->seen.from);
   for (size_t e = 0; e < cn_winograd_places(n); e++) {
     for (size_t g = g0; g < g1; g++) {
       const size_t b0 = cn_winograd_block(blocks, a->groups, g), b1 = cn_winograd_block(blocks, a->groups, g + 1);
       const cn_winograd_product p = {j->before + e * j->before_plane,
-                                     a->weights + e * one + (b0 * a->window.c + skipped * (b1 - b0)) * CN_VF32_LANES,
+                                     a->weights + e * one + (b0 * depth + skipped * (b1 - b0)) * CN_VF32_LANES,
                                      a->weights + cn_winograd_places(n) * one, j->after + e * j->after_plane + b0 * CN_VF32_LANES,
-                                     j->count, j->before_row, a->window.m, depth, b1 - b0, a->part};
+                                     j->count, j->before_row, a->window.m, seen, b1 - b0, a->part};
       cn_winograd_product_f32(&p);
     }
   }
@@ -308,11 +307,11 @@ CN_KERNEL void cn_winograd_products_f32(size_t n, const cn_winograd_job *j, size
 CN_KERNEL void cn_winograd_body_f32(const cn_winograd_f32_args *a, float *scratch, size_t t0, size_t t1, size_t n) {
   const cn_window *w = &a->window;
   const size_t tiles = cn_winograd_tiles(w, n), bands = cn_ceil_div(tiles, a->band), blocks = w->m / CN_VF32_LANES;
-  const size_t row = cn_round_up(w->c, CN_VF32_LANES), most = cn_min(a->band, tiles), before = cn_winograd_plane(most, row);
+  const size_t row = cn_winograd_row(w, CN_VF32_LANES), most = cn_min(a->band, tiles), before = cn_winograd_plane(most, row);
   for (size_t t = t0; t < t1;) {
     const size_t band = t / a->groups % bands, first = band * a->band, g0 = t % a->groups, g1 = cn_min(a->groups, g0 + (t1 - t));
     const size_t image = t / a->groups / bands;
-    const cn_winograd_job j = {a, image, first, cn_min(a->band, tiles - first), cn_blocked_sees(&a->slices, image), scratch,
+    const cn_winograd_job j = {a, image, first, cn_min(a->band, tiles - first), cn_blocked_sees(&a->slices, w->kernel[0], image), scratch,
                                scratch + cn_winograd_places(n) * before, row, before, cn_winograd_plane(most, w->m)};
     cn_winograd_before_f32(n, &j);
     cn_winograd_products_f32(n, &j, g0, g1);

@@ -56,14 +56,13 @@ void pick_slices(Case *c, cn_window *w) {
 
 cn_blocked_slices slices_of(const cn_window *w) {
   if (w->in[0] == 1 && w->out[0] == 1) return (cn_blocked_slices){0};
-  return (cn_blocked_slices){w->in[0], w->out[0], w->kernel[0], w->stride[0], w->pad[0]};
+  return (cn_blocked_slices){w->in[0], w->out[0], w->stride[0], w->pad[0]};
 }
 
 cn_window slices_window(const cn_window *w) {
   cn_window v = *w;
   v.images *= w->out[0];
-  v.c *= w->kernel[0];
-  v.in[0] = v.out[0] = v.kernel[0] = v.stride[0] = 1;
+  v.in[0] = v.out[0] = v.stride[0] = 1;
   v.pad[0] = 0;
   v.pad_end[0] = 0;
   return v;
@@ -230,7 +229,6 @@ static cn_window pick_blocked(Case *c) {
       w.pad_end[i] = 0;
       w.out[i] = (w.in[i] + 1) / 2;
     }
-    if (w.kernel[0] > 1) w.c = c->set->lanes * (1 + pick(c, 2));
   }
   return w;
 }
@@ -253,7 +251,7 @@ static float *packed_parts(Case *c, const cn_conv_f32_args *a, const float *plai
     for (size_t p = 0; p < parts; p++) {
       const size_t m = w->groups == 1 ? w->m : cn_min(k->window.m, w->groups * w->m - p * k->window.m);
       for (size_t b = rest ? k->n : 0; b < (rest ? k->blocks : k->n); b += k->n)
-        at = cn_pack_blocked_f32(weights + p * of_part, m, w->c, taps, k->plain, lanes, b, k->n, at);
+        at = cn_pack_blocked_f32(weights + p * of_part, m, w->kernel[0], w->c, taps / w->kernel[0], k->plain, lanes, b, k->n, at);
     }
   }
   return packed;
