@@ -75,10 +75,9 @@ static Str bundle_text(const Frame *f, const Bundle *bundle) {
 }
 
 /* Everything that N.c needs from runtime-lite: what its text names. */
-static bool close_bundle(Frame *f, const EmitCtx *c, const Target *t, const Str *texts, size_t n_texts, Bundle *ret) {
+static bool close_bundle(Frame *f, const Target *t, const Str *texts, size_t n_texts, Bundle *ret) {
   Map roots = map_new(f->arena);
   for (size_t i = 0; i < n_texts; i++) bundle_scan(f->arena, texts[i], &roots);
-  for (size_t i = 0; c && i < c->needs.entries.n; i++) map_put(&roots, c->needs.entries.data[i].key, f);
   BundleTable table = bundle_runtime();
   return bundle_close(f->arena, f->diags, &table, t, &roots, ret);
 }
@@ -213,10 +212,10 @@ static bool level_texts(Frame *f, EmitCtx *c, Texts *t) {
   return check_decided(c, t->body);
 }
 
-static bool close_texts(Frame *f, const EmitCtx *c, Texts *t) {
+static bool close_texts(Frame *f, Texts *t) {
   const Str texts[] = {t->workspace_size, t->body, t->steps, t->detect, t->run, t->gate, t->functions};
   Bundle bundle = {0};
-  if (!close_bundle(f, c, t->target, texts, sizeof texts / sizeof *texts, &bundle)) return false;
+  if (!close_bundle(f, t->target, texts, sizeof texts / sizeof *texts, &bundle)) return false;
   t->headers = headers_text(f->arena, &bundle);
   t->runtime = bundle_text(f, &bundle);
   t->head = head_text(f, t->target);
@@ -227,7 +226,7 @@ static bool close_texts(Frame *f, const EmitCtx *c, Texts *t) {
 static bool whole_file(Frame *f, EmitCtx *c, Texts *t) {
   *t = (Texts){.f = f, .target = f->opt->target, .skeleton = f->lang->skeleton, .file = arena_printf(f->arena, "%.*s%s", STR_WHOLE(f->name), f->lang->suffix)};
   shared_texts(f, t);
-  return level_texts(f, c, t) && close_texts(f, c, t);
+  return level_texts(f, c, t) && close_texts(f, t);
 }
 
 /* "avx2,fma" */
@@ -249,7 +248,7 @@ static bool level_one(Frame *f, EmitCtx *c, Texts *t) {
   t->begin = sb_view(&begin);
   t->end = sb_view(&end);
   t->detect = arena_printf(f->arena, "%.*s%.*s;", STR_WHOLE(level_run(f)), STR_WHOLE(parameters(f)));
-  return level_texts(f, c, t) && close_texts(f, c, t);
+  return level_texts(f, c, t) && close_texts(f, t);
 }
 
 /* N.c of a target with levels: what they share, and the choice. */
@@ -260,7 +259,7 @@ static bool picking_file(const Common *common, Texts *t) {
   t->steps = prototypes_text(common);
   t->body = pick_text(common);
   t->run = arena_printf(f->arena, "CN_ISA_BASELINE int %.*s_run", STR_WHOLE(f->name));
-  return close_texts(f, NULL, t);
+  return close_texts(f, t);
 }
 
 /* The code's hash leaves out what says nothing of it: comments on top and the weights' values. The set's id takes all. */

@@ -66,7 +66,7 @@ EmitCtx *emit_new(Frame *f) {
                  .functions = sb_new(f->arena), .calls = sb_new(f->arena), .indent = 2, .symbols = f->locals,
                  .buffers = NEW_ARRAY(f->arena, EmitBuffer, f->program->buffers.n), .step_names = names_scope(f->arena),
                  .decided = NEW_ARRAY(f->arena, bool, f->program->dims->symbols.n),
-                 .checked = NEW_ARRAY(f->arena, bool, f->program->ir->n_checks), .shared = map_new(f->arena), .needs = map_new(f->arena), .part_marks = map_new(f->arena),
+                 .checked = NEW_ARRAY(f->arena, bool, f->program->ir->n_checks), .shared = map_new(f->arena), .part_marks = map_new(f->arena),
                  .bad_index = f->lang->bad_index, .running = f->program->ir->main};
   for (uint32_t i = 0; i < f->program->buffers.n; i++) init_buffer(c, i);
   return c;
@@ -153,8 +153,6 @@ void emit_describe(EmitCtx *c, StrBuf *b, uint32_t tensor) {
 }
 
 /* ---- functions and calls ---- */
-void emit_need(EmitCtx *c, const char *symbol) { map_put(&c->needs, str_c(symbol), c); }
-
 /* Text up to the first line's end, broken behind commas where it would pass the page's width; column: where it starts. */
 static void put_wrapped(StrBuf *b, Str text, size_t column, unsigned indent) {
   enum { PAGE = 120 };

@@ -66,7 +66,6 @@ typedef struct EmitCtx {
   bool *checked;          /* [ir->n_checks] printed behind the step that decided the last symbol of it */
   VEC(EmitStop) stops;    /* ascending */
   Map shared;             /* text of a step function -> its name */
-  Map needs;              /* roots named by emit_need */
   const char *bad_index;  /* statement where an index is out of range */
 } EmitCtx;
 
@@ -99,8 +98,6 @@ void emit_shape(EmitCtx *c, StrBuf *b, uint32_t rank, const Dim *const *dims);
 uint32_t emit_storage(const Program *p, uint32_t buffer);
 
 /* ---- functions and calls ---- */
-/* A root of the bundle that no text names. */
-void emit_need(EmitCtx *c, const char *symbol);
 /* The function `static RESULT step_<number>_<node>REST` where rest is "(params) { body }\n"; comment: lines for its head
  * without delimiters, or empty (not part of what is compared). An equal one given before is used again. Returns its name. */
 Str emit_function(EmitCtx *c, const Step *s, const char *result, Str comment, Str rest);

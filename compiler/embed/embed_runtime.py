@@ -117,6 +117,8 @@ def main():
             names = defined_in(item)
             if not names:
                 die(root / name, item, "no name starting with cn_ or CN_ is defined")
+            if "#if" not in item and len(re.findall(r"\)\s*\{\}", depth_zero(strip(item)))) > 1:
+                die(root / name, item, "several functions")
             if names & once:
                 die(root / name, item, f"{sorted(names & once)[0]} is defined again")
             once |= names
