@@ -153,6 +153,9 @@ static bool strides_are(const Access *a, uint32_t rank, uint32_t axis, bool all,
 
 static bool is_const_f32(const Expr *e, uint32_t node) { return e->nodes[node].kind == EXPR_CONST && e->nodes[node].type == DT_f32; }
 
+/* A kernel's clamp would pass over it, where it wins. */
+static bool is_nan_f32(uint64_t bits) { return (bits & 0x7fffffff) > 0x7f800000; }
+
 /* One more operation on the value so far (node `at`), if it is of the closed set; the kernel adds bias, then residual, then clamps. */
 static bool take(EmitCtx *c, const Epilogue *e, const PTensor *out, uint32_t channel_axis, uint32_t i, uint32_t at, bool has_bias, Registers *r) {
   const ExprNode *n = &e->expr.nodes[i];
@@ -171,7 +174,7 @@ static bool take(EmitCtx *c, const Epilogue *e, const PTensor *out, uint32_t cha
     }
     return false;
   }
-  if ((n->fn == SC_max || n->fn == SC_min) && n->args[0] == at && is_const_f32(&e->expr, other)) {
+  if ((n->fn == SC_max || n->fn == SC_min) && n->args[0] == at && is_const_f32(&e->expr, other) && !is_nan_f32(e->expr.nodes[other].bits)) {
     Str text = expr_const_text(c, DT_f32, e->expr.nodes[other].bits);
     Str *bound = n->fn == SC_max ? &r->lo : &r->hi;
     if (bound->len || (n->fn == SC_max && r->hi.len)) return false;

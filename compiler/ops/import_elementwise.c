@@ -1,6 +1,8 @@
 /* Element-wise operators: one scalar function, or a few joined by the builder. */
 #include "ops/shared.h"
 
+#include <math.h>
+
 static bool give(OpContext *c, Value *v) {
   c->out[0] = v;
   return v != NULL;
@@ -143,6 +145,17 @@ bool import_shrink(OpContext *c) {
   return give(c, build_fn3(&c->b, SC_select, low, build_fn2(&c->b, SC_add, x, bias), inner));
 }
 
+/* Whether the value of a bound of Clip is known, and then whether it is a bound: a NaN is none, as the standard's function body has it (Less, Where). */
+static bool is_known_bound(OpContext *c, Value *v, bool *ret_is_bound) {
+  const double *known;
+  size_t n;
+  *ret_is_bound = v != NULL;
+  if (!v || !dtype_is_float(v->type.dtype)) return true;
+  if (!build_const_floats(&c->b, v, &known, &n) || n != 1) return false;
+  *ret_is_bound = known[0] == known[0];
+  return true;
+}
+
 bool import_clip(OpContext *c) {
   Value *x = c->in[0], *lo = c->in[1], *hi = c->in[2];
   if (op_has_attr(c, "min")) lo = like(c, x, (double)op_float(c, "min", 0));
@@ -151,8 +164,11 @@ bool import_clip(OpContext *c) {
   if (hi && c->in[2] && type_count(c->b.ir, &hi->type)->lo != 1) return op_fail(c, DIAG_E0402, "max is not a scalar");
   if (lo && lo->type.rank) lo = build_reshape(&c->b, lo, 0, NULL);
   if (hi && hi->type.rank) hi = build_reshape(&c->b, hi, 0, NULL);
-  Value *y = lo ? build_fn2(&c->b, SC_max, x, lo) : x;
-  return give(c, hi ? build_fn2(&c->b, SC_min, y, hi) : y);
+  bool has_lo, has_hi;
+  const bool known = is_known_bound(c, lo, &has_lo), both = is_known_bound(c, hi, &has_hi) && known;
+  if (!both) return give(c, build_fn3(&c->b, SC_clip, x, lo ? lo : like(c, x, -INFINITY), hi ? hi : like(c, x, INFINITY)));
+  Value *y = has_lo ? build_fn2(&c->b, SC_max, x, lo) : x;
+  return give(c, has_hi ? build_fn2(&c->b, SC_min, y, hi) : y);
 }
 
 /* ---- two operands ---- */
@@ -197,13 +213,24 @@ static bool is_two(Builder *b, Value *v) {
 }
 
 /* Computed in the wider of the two types when they differ. A square is a product, rounded correctly. */
+/* Whether exponents of an integer type are numbers of the base's: all are, or they are constants that are. */
+static bool are_exact(Builder *b, DType base, Value *y) {
+  const int64_t most = INT64_C(1) << (base == DT_bf16 ? 8 : base == DT_f16 ? 11 : base == DT_f32 ? 24 : 53), *known;
+  size_t n;
+  if (dtype_rows[y->type.dtype].bits <= 8 || (base == DT_f32 && dtype_rows[y->type.dtype].bits <= 16) || base == DT_f64) return true;
+  if (!build_const_ints(b, y, &known, &n)) return false;
+  for (size_t i = 0; i < n; i++)
+    if (known[i] > most || known[i] < -most) return false;
+  return true;
+}
+
 bool import_pow(OpContext *c) {
   Value *y;
   if (!legacy_broadcast(c, &y)) return false;
   DType tx = op_dtype(c, 0), ty = y->type.dtype, t = tx;
   if (tx != ty) {
     bool fx = dtype_is_float(tx), fy = dtype_is_float(ty);
-    t = fx && fy ? (dtype_rows[tx].bits >= dtype_rows[ty].bits ? tx : ty) : fx ? tx : fy ? (ty == DT_f64 || dtype_rows[tx].bits > 16 ? DT_f64 : ty) : DT_s64;
+    t = fx && fy ? (dtype_rows[tx].bits >= dtype_rows[ty].bits ? tx : ty) : fx ? (are_exact(&c->b, tx, y) ? tx : DT_f64) : fy ? (ty == DT_f64 || dtype_rows[tx].bits > 16 ? DT_f64 : ty) : DT_s64;
   }
   if (t == tx && dtype_is_float(t) && y->type.rank <= c->in[0]->type.rank && is_two(&c->b, y)) return give(c, build_fn2(&c->b, SC_mul, c->in[0], c->in[0]));
   Value *p = build_fn2(&c->b, SC_pow, build_cast(&c->b, c->in[0], t, true), build_cast(&c->b, y, t, true));

@@ -66,3 +66,25 @@ judged("elu_with_alpha_rounded_once", "Elu <alpha = 1.3>", exponential(1, float(
 judged("celu_with_alpha_rounded_once", "Celu <alpha = 0.7>", exponential(0.7, float(np.float32(0.7)), 1))
 ALPHA, GAMMA = float(np.float32(1.67326319217681884765625)), float(np.float32(1.05070102214813232421875))
 judged("selu_rounded_once", "Selu", exponential(1, ALPHA * GAMMA, GAMMA))
+
+# ---- bounds that are no numbers, exponents that the base's type does not have ----
+CLIPPED = f32(-1, 2, 9, np.nan, 5, -3)
+graph("clip_by_bounds_that_are_nan", """
+f (float[6] x, float lo, float hi) => (float[6] a, float[6] b, float[6] c, float[6] d) {
+  nan = Constant <value = float {nan}> ()
+  six = Constant <value = float {6.0}> ()
+  a = Clip (x, lo, hi)
+  b = Clip (x, nan, six)
+  c = Clip (x, , nan)
+  d = Clip (x, lo)
+}""", *[{"x": CLIPPED, "lo": f32(lo).reshape(()), "hi": f32(hi).reshape(())} for lo, hi in ((np.nan, 6), (0, np.nan), (np.nan, np.nan), (0, 6))])
+
+graph("powers_of_odd_exponents", """
+f (float16[3] half, float[3] single, int32[3] y, int64[3] z) => (float16[3] a, float[3] b, float16[3] c, float[3] d) {
+  odd = Constant <value = int64[3] {2049, 2050, 3}> ()
+  large = Constant <value = int64[3] {16777217, 2, 16777218}> ()
+  a = Pow (half, y)
+  b = Pow (single, z)
+  c = Pow (half, odd)
+  d = Pow (single, large)
+}""", {"half": np.array([-1, -1, -1.5], np.float16), "single": f32(-1, -1.5, -1), "y": np.array([2049, 4098, 3], np.int32), "z": np.array([16777217, 3, 16777218], np.int64)})
