@@ -51,6 +51,18 @@ static Value *view_again(Builder *b, const Node *view, Value *v) {
   return view->op == OP_VIEW ? build_view(b, v, t->rank, t->dims, ((const ViewAttr *)view->attr)->index) : build_reshape(b, v, t->rank, t->dims);
 }
 
+/* Whether factors, or divisors, are so far from the ends of f32 that weights take them without leaving its numbers where the results would not. */
+static bool are_modest(Builder *b, Value *v, bool divisors) {
+  const double most = 0x1p60, *k;
+  size_t n;
+  if (!build_const_floats(b, v, &k, &n)) return true;
+  for (size_t i = 0; i < n; i++) {
+    const double size = k[i] < 0 ? -k[i] : k[i];
+    if (!(size <= most) || (size < 1 / most && (divisors || size != 0))) return false;
+  }
+  return true;
+}
+
 /* fn(conv, k) or fn(k, conv) for a constant k: the same convolution with other weights and bias. */
 static bool scale_conv(Builder *b, const Node *n, const Fuse *f, Value **ret) {
   const Expr *e = &((const PointwiseAttr *)n->attr)->expr;
@@ -64,6 +76,7 @@ static bool scale_conv(Builder *b, const Node *n, const Fuse *f, Value **ret) {
   if (e->nodes[e->nodes[2].args[0]].operand != 0 && (fn == SC_sub || fn == SC_div)) return false;
   if (swapped && (fn == SC_sub || fn == SC_div)) return false;
   if (fn != SC_mul && fn != SC_div && fn != SC_add && fn != SC_sub) return false;
+  if ((fn == SC_mul || fn == SC_div) && !are_modest(b, k, fn == SC_div)) return false;
   k = channel_constant(b, k, y->type.rank, y->type.dims[1]);
   if (!k) return false;
   Value *w = conv->in[1], *bias = conv->n_in > 2 ? conv->in[2] : NULL;
