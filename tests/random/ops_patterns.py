@@ -150,4 +150,38 @@ def late(g):
     then(g, g.r.choice(("Add", "Mul")), y, c)
 
 
-ROWS = [(late, 1), (gelu, 1), (soft_maximum, 1), (layer_norm, 1), (dense, 2), (conv_block, 3), (attention, 2), (levels, 1)]
+def volume_window(g, x):
+    """(attributes, output sizes) of a window over three dimensions."""
+    kernel = [g.r.choice([k for k in (1, 2, 3, 3) if k <= n]) for n in x.shape[2:]]
+    stride = [g.r.choice((1, 1, 2)) for _ in kernel]
+    low, high = [g.r.randint(0, k - 1) for k in kernel], [g.r.randint(0, k - 1) for k in kernel]
+    sizes = tuple((n + a + b - k) // s + 1 for n, a, b, k, s in zip(x.shape[2:], low, high, kernel, stride))
+    return {"kernel_shape": kernel, "strides": stride, "pads": low + high}, tuple(g.cut(n, size) for n, size in zip(x.shape[2:], sizes))
+
+
+def volumes(g):
+    """Convolutions of three dimensions, as wide as vectors and their blocks or a little less, with what stands between them."""
+    shape = (g.r.randint(1, 2), g.r.choice((1, 3, 8, 12, 16, 20)), g.r.randint(1, 5), g.r.randint(1, 5), g.r.randint(1, 9))
+    x = g.input(g.draw(np.float32, shape))
+    g.pool.append(x)
+    for _ in range(g.r.randint(2, 4)):
+        m = g.r.choice((8, 12, 16, 20, 32))
+        attributes, sizes = volume_window(g, x)
+        w = g.constant(small(g, m, x.shape[1], *attributes["kernel_shape"]) / np.float32(4))
+        y = then(g, "Conv", x, w, *([g.constant(small(g, m))] if g.r.random() < 0.5 else []), shape=(x.shape[0], m, *sizes), **attributes)
+        kind = g.r.choice(("sum", "joined", "scaled", "pooled", "", ""))
+        if kind == "sum" and y.shape == x.shape:
+            y = then(g, "Add", y, x)
+        elif kind == "joined" and y.shape[2:] == x.shape[2:]:
+            y = then(g, "Concat", y, x, shape=(x.shape[0], m + x.shape[1], *sizes), axis=1)
+        elif kind == "scaled":
+            y = then(g, "Mul", y, g.constant(small(g, m, 1, 1, 1)))
+        elif kind == "pooled":
+            attributes, sizes = volume_window(g, y)
+            y = then(g, g.r.choice(("MaxPool", "AveragePool")), y, shape=(*y.shape[:2], *sizes), **attributes)
+        x = activation(g, y) if g.r.random() < 0.6 else y
+    if g.r.random() < 0.3:
+        then(g, g.r.choice(("GlobalAveragePool", "GlobalMaxPool")), x, shape=(*x.shape[:2], 1, 1, 1))
+
+
+ROWS = [(volumes, 2), (late, 1), (gelu, 1), (soft_maximum, 1), (layer_norm, 1), (dense, 2), (conv_block, 3), (attention, 2), (levels, 1)]
