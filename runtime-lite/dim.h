@@ -23,8 +23,9 @@ static inline int64_t cn_dim_min(int64_t a, int64_t b) { return a < b ? a : b; }
 
 static inline int64_t cn_dim_max(int64_t a, int64_t b) { return a > b ? a : b; }
 
-/* Whether a + b, a * b overflow; else *r is the result. Compilers know the flag; on 32 bits clang would call a function for it. */
-#if defined(__GNUC__) && UINTPTR_MAX > 0xffffffffu
+/* Whether a + b, a * b overflow; else *r is the result. Compilers know the flag; on 32 bits clang would call a function for it,
+ * and devices have none. */
+#if defined(__GNUC__) && UINTPTR_MAX > 0xffffffffu && !defined(__CUDACC__)
 #define CN_ADD_OVERFLOWS(a, b, r) __builtin_add_overflow(a, b, r)
 #define CN_MUL_OVERFLOWS(a, b, r) __builtin_mul_overflow(a, b, r)
 #else
