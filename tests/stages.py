@@ -116,6 +116,7 @@ VARIANTS = {  # of the suite's cases: how many of them in the quick form (every 
 }
 TYPES = "{python} tests/conformance/run.py --castnet {plain} --expected tests/types/expected_failures.txt --target c99 --cflags=-O0"
 LIMITS = "{python} tests/control/limits.py --castnet {plain}"
+NUMBERS = "{python} tests/conformance/run.py --castnet {plain} --cases {numbers} --timeout 300"
 CONTROL = "{python} tests/conformance/run.py --cases {control} --expected tests/control/expected_failures.txt"
 MUTANTS = "{python} tests/conformance/run.py --castnet {plain} --expected tests/control/expected_failures.txt"
 MODELS = "{python} tests/models/run.py --castnet {plain}"
@@ -177,6 +178,9 @@ STAGES = [
           [f"{TYPES} --cases {{types_all}}/batched", f"{TYPES} --cases {{types_all}}/batched --every 6 --check=--no-fuse",
            f"{TYPES} --cases {{types_all}}/recurrent", f"{TYPES} --cases {{types_all}}/recurrent --check=--no-fuse",
            "{python} tests/types/coverage.py --types {types_all}"]),
+    Stage("numbers", "the rules of docs/NUMERICS.md, each for every operator that it is about: extremes, NaN, zeros, ties, conversions of all types",
+          [NUMBERS + " --every 2", NUMBERS + " --target x86-64-v3 --cc clang --every 2 --offset 1"],
+          [NUMBERS, NUMBERS + " --target x86-64-v3 --cc clang", NUMBERS + " --check=--no-fuse --cflags=-O0", NUMBERS + " --target x86-64-v3 --check=--no-reuse --cflags=-O0"]),
     Stage("random", "random graphs against ONNX Runtime: fused and not, memory reused and not",
           [random_graphs("random", "--every 2"), random_graphs("random", "--target x86-64-v3 --every 2 --offset 1"), random_graphs("random", "--target x86-64-v3 --filter 'kept/*'"),
            random_graphs("random", "--every 5 --check=--no-fuse"), random_graphs("random", "--target x86-64-v3 --every 5 --offset 1 --check=--no-reuse")],
@@ -282,6 +286,8 @@ class Workshop:
             return self.data("cases", "tests/conformance/make_cases.py")
         if name == "control":
             return self.data("control", "tests/control/make_control_cases.py")
+        if name == "numbers":
+            return self.data("numbers", "tests/numbers/make_number_cases.py")
         if name in VARIANTS:
             return self.data(name, "tests/conformance/make_variants.py", "--form", name, "--cases", self.value("cases"))
         if name == "versions":
