@@ -109,28 +109,37 @@ CN_INLINE float cn_erf_f32(float x) {
   return cn_pick_f32(a < 1.0f, x + x * cn_erf_near_f32(x * x - 0.5f), far);
 }
 
-/* 1 - erf(x / sqrt(2)) / x of z = x^2 - 3/8 for |x| < 1.4375, minimax */
-CN_INLINE float cn_erf_sqrt2_near_f32(float z) {
-  const float z2 = z * z;
-  const float q = (-0x1.1e1446p-6f + z * 0x1.0d2cc4p-9f) + z2 * ((-0x1.9f305p-13f + z * 0x1.085b5ap-16f) + z2 * -0x1.d0f72p-21f);
-  return 0x1.fe9074p-3f + (z * 0x1.e752bp-4f + z2 * q);
-}
+/* erf((c + t) / sqrt(2)) for |t| up to 1/4 around twelve centres near 0, 1/2, 1 ...: the centres c, then the factors of 1, t, t^2 ... t^7, minimax. Each
+ * centre but 0 lies where the function is nearly a float, so that what the first factor loses by rounding does not count. */
+static const float cn_erf_sqrt2_table[9][16] = {
+    {0x0p+0f, 0x1.feba08p-2f, 0x1.00f23p+0f, 0x1.7fe76cp+0f, 0x1.ffc63cp+0f, 0x1.405438p+1f, 0x1.805e4ap+1f, 0x1.c06ce2p+1f,
+     0x1.001fe8p+2f, 0x1.1fc39cp+2f, 0x1.3fbeaap+2f, 0x1.5fbe7cp+2f, 0x1.5fbe7cp+2f, 0x1.5fbe7cp+2f, 0x1.5fbe7cp+2f, 0x1.5fbe7cp+2f},
+    {0x0p+0f, 0x1.8737ep-2f, 0x1.5e7374p-1f, 0x1.bb8a28p-1f, 0x1.e8a7b4p-1f, 0x1.f9aff2p-1f, 0x1.fea176p-1f, 0x1.ffc3c6p-1f,
+     0x1.fff7c4p-1f, 0x1.ffff18p-1f, 0x1.ffffecp-1f, 0x1.fffffep-1f, 0x1p+0f, 0x1p+0f, 0x1p+0f, 0x1p+0f},
+    {0x1.988454p-1f, 0x1.68bd24p-1f, 0x1.edb988p-2f, 0x1.0966bap-2f, 0x1.bb13p-4f, 0x1.1d57e8p-5f, 0x1.1ff2aep-7f, 0x1.c43e88p-10f,
+     0x1.167beap-12f, 0x1.10a558p-15f, 0x1.971f4ep-19f, 0x1.d8d72p-23f, 0x0p+0f, 0x0p+0f, 0x0p+0f, 0x0p+0f},
+    {0x0p+0f, -0x1.67d776p-3f, -0x1.ef8c9cp-3f, -0x1.8e009ep-3f, -0x1.bae106p-4f, -0x1.650bcp-5f, -0x1.b0560cp-7f, -0x1.8c16bcp-9f,
+     -0x1.169d8cp-11f, -0x1.328034p-14f, -0x1.2f75e4p-18f, 0x1.62a56ap-18f, 0x0p+0f, 0x0p+0f, 0x0p+0f, 0x0p+0f},
+    {-0x1.105b98p-3f, -0x1.695628p-4f, 0x1.37e7a6p-11f, 0x1.b9f028p-5f, 0x1.ba8dbcp-5f, 0x1.f492ecp-6f, 0x1.80c27p-7f, 0x1.a8db2p-9f,
+     0x1.5c778cp-11f, 0x1.b49e62p-14f, 0x1.896c36p-17f, 0x1.594d46p-22f, 0x0p+0f, 0x0p+0f, 0x0p+0f, 0x0p+0f},
+    {0x0p+0f, 0x1.49fb8ap-5f, 0x1.492216p-5f, 0x1.8ea542p-7f, -0x1.262d82p-7f, -0x1.845666p-7f, -0x1.b19aeap-8f, -0x1.321eacp-9f,
+     -0x1.2e5e24p-11f, -0x1.b68f22p-14f, -0x1.2e350ep-13f, -0x1.08b5p-12f, 0x0p+0f, 0x0p+0f, 0x0p+0f, 0x0p+0f},
+    {0x1.4b4a8cp-6f, 0x1.2e108ep-7f, -0x1.0b0f7p-7f, -0x1.80c99ap-7f, -0x1.27d2b8p-8f, 0x1.617b62p-10f, 0x1.21f3fp-9f, 0x1.2d7b36p-10f,
+     0x1.7b2b8ap-12f, 0x1.49af8ep-14f, 0x1.7a653ap-15f, 0x1.11c2d4p-14f, 0x0p+0f, 0x0p+0f, 0x0p+0f, 0x0p+0f},
+    {0x0p+0f, -0x1.8d1154p-8f, -0x1.03b258p-8f, 0x1.4d868p-10f, 0x1.5e5c9ap-9f, 0x1.0c7106p-10f, -0x1.c1f2bcp-13f, -0x1.753ee2p-12f,
+     -0x1.52c228p-13f, -0x1.95ba94p-15f, 0x1.6aab4ap-10f, 0x1.5f8b8ep-9f, 0x0p+0f, 0x0p+0f, 0x0p+0f, 0x0p+0f},
+    {-0x1.593748p-8f, -0x1.6ffd9ap-11f, 0x1.851c98p-10f, 0x1.283d56p-10f, -0x1.d75fdep-13f, -0x1.107748p-11f, -0x1.61cdbap-13f, 0x1.61d32p-15f,
+     0x1.b00a9cp-15f, 0x1.57fe94p-16f, -0x1.133182p-11f, -0x1.0c0b4ep-10f, 0x0p+0f, 0x0p+0f, 0x0p+0f, 0x0p+0f}};
 
-/* erfc((u + 3.3125) / sqrt(2)) - 3/16 on 1.4375 .. 5.5625, minimax */
-CN_INLINE float cn_erf_sqrt2_far_f32(float u) {
-  const float u2 = u * u, u4 = u2 * u2;
-  const float a = (-0x1.7e1b36p-3f + u * -0x1.b1478p-9f) + u2 * (0x1.66cf3ap-8f + u * -0x1.68144ap-8f);
-  const float b = (0x1.dcc5f2p-9f + u * -0x1.9fac6cp-10f) + u2 * (0x1.99816p-12f + u * 0x1.0870b6p-18f);
-  const float c = (-0x1.6ddb84p-15f + u * 0x1.0759c6p-16f) + u2 * (-0x1.4b7e2cp-20f + u * -0x1.f45dd8p-21f);
-  const float d = (0x1.587418p-22f + u * -0x1.22819ep-27f) + u2 * (-0x1.dcc3d6p-27f + u * 0x1.20d336p-29f);
-  return (a + u4 * b) + u4 * u4 * (c + u4 * d);
-}
-
-/* erf(x / sqrt(2)) as near as erf of a rounded quotient: a model's two operators without the division */
+/* erf(x / sqrt(2)) nearly as erf of a rounded quotient: a model's two operators without the division. Vectors look the factors up in registers
+ * (kernels/lanes_f32.h). */
 CN_INLINE float cn_erf_sqrt2_f32(float x) {
-  const float a = cn_abs_f32(x);
-  const float far = 0.8125f - cn_erf_sqrt2_far_f32(cn_min_f32(a, 5.5625f) - 3.3125f);
-  return cn_copysign_f32(cn_pick_f32(a < 1.4375f, a - a * cn_erf_sqrt2_near_f32(x * x - 0.375f), far), x);
+  const float (*const c)[16] = cn_erf_sqrt2_table;
+  const float a = cn_min_f32(cn_abs_f32(x), 5.5625f), halves = a + 0x1.8p22f; /* whose last bit is 1/2 */
+  const uint32_t i = cn_bits_f32(halves) & 15u;
+  const float t = a - c[0][i], t2 = t * t;
+  const float slope = (c[2][i] + t * c[3][i]) + t2 * ((c[4][i] + t * c[5][i]) + t2 * ((c[6][i] + t * c[7][i]) + t2 * c[8][i]));
+  return cn_copysign_f32(c[1][i] + t * slope, x);
 }
 
 /* (Phi(x) - 1/2) / x of z = x^2 for |x| < 0.8, minimax */

@@ -172,6 +172,7 @@ ExprPrinter expr_printer(EmitCtx *c, const Expr *e, uint32_t n_axes, const Str *
   p.depth = NEW_ARRAY(c->arena, unsigned, e->n);
   p.text = NEW_ARRAY(c->arena, Str, e->n);
   p.local = NEW_ARRAY(c->arena, bool, e->n);
+  p.computed = NEW_ARRAY(c->arena, Str, e->n);
   uint32_t *uses = NEW_ARRAY(c->arena, uint32_t, e->n);
   for (uint32_t i = 0; i < e->n; i++) p.depth[i] = node_depth(&p, &e->nodes[i]);
   for (uint32_t i = 0; i < e->n; i++) {
@@ -317,6 +318,10 @@ static Str node_text(ExprPrinter *p, const ExprNode *n) {
 static void declare(ExprPrinter *p, StrBuf *b, uint32_t i, unsigned indent) {
   const ExprNode *n = &p->e->nodes[i];
   const bool last = i + 1 == p->e->n;
+  if (p->computed[i].len) {
+    p->text[i] = p->computed[i];
+    return;
+  }
   p->text[i] = node_text(p, n);
   if (!p->local[i] && !(p->text[i].len > LINE && !last && expr_node_arity(n))) return;
   sb_printf(b, "%*sconst %s %s%u = ", (int)indent, "", expr_register_ctype(n->type), p->prefix, i);
@@ -327,10 +332,50 @@ static void declare(ExprPrinter *p, StrBuf *b, uint32_t i, unsigned indent) {
 
 void expr_print_depth(ExprPrinter *p, StrBuf *b, unsigned depth, unsigned indent) {
   for (uint32_t i = 0; i < p->e->n; i++) {
-    if (p->depth[i] != depth) continue;
+    if (p->depth[i] != depth || (p->wanted && !p->wanted[i])) continue;
     declare(p, b, i, indent);
     print_places(p, b, i, indent);
   }
+}
+
+/* ---- functions of lanes: compilers make no vectors of those that look up tables ---------------------------------------------------- */
+static bool is_lane_call(const ExprPrinter *p, uint32_t node, unsigned depth) {
+  const ExprNode *n = &p->e->nodes[node];
+  return n->kind == EXPR_FN && n->fn == SC_erf_sqrt2 && n->type == DT_f32 && p->depth[node] >= depth && !p->computed[node].len;
+}
+
+bool expr_calls_lanes(const ExprPrinter *p, unsigned depth) {
+  for (uint32_t i = 0; i < p->e->n; i++)
+    if (is_load(p, i) && p->accesses[p->e->nodes[i].operand].n_indirect) return false;
+  for (uint32_t i = 0; p->c->opt->target->vector_bits >= 128 && i < p->e->n; i++)
+    if (is_lane_call(p, i, depth)) return true;
+  return false;
+}
+
+/* What a node's value is computed from, itself too, as far as it has not been. */
+static const bool *all_under(const ExprPrinter *p, uint32_t node) {
+  bool *under = NEW_ARRAY(p->c->arena, bool, p->e->n);
+  under[node] = true;
+  for (uint32_t i = node + 1; i-- > 0;)
+    if (under[i] && !p->computed[i].len)
+      for (unsigned k = 0; k < expr_node_arity(&p->e->nodes[i]); k++) under[p->e->nodes[i].args[k]] = true;
+  return under;
+}
+
+void expr_print_lane_calls(ExprPrinter *p, StrBuf *b, unsigned depth, int lanes, const char *type, const char *index, unsigned indent) {
+  if (!expr_calls_lanes(p, depth)) return;
+  for (uint32_t i = 0; i < p->e->n; i++) {
+    if (!is_lane_call(p, i, depth)) continue;
+    const ExprNode *n = &p->e->nodes[i];
+    p->wanted = all_under(p, n->args[0]);
+    sb_printf(b, "%*sfloat %s%us[%d];\n%*sCN_LANES\n", (int)indent, "", p->prefix, i, lanes, (int)indent, "");
+    sb_printf(b, "%*sfor (%s %s = 0; %s < %d; %s++) {\n", (int)indent, "", type, index, index, lanes, index);
+    for (unsigned d = depth; d <= p->n_axes; d++) expr_print_depth(p, b, d, indent + 2);
+    sb_printf(b, "%*s%s%us[%s] = %.*s;\n%*s}\n", (int)indent + 2, "", p->prefix, i, index, STR_WHOLE(expr_bare(p->text[n->args[0]])), (int)indent, "");
+    sb_printf(b, "%*scn_%s_lanes_f32(%s%us, %d);\n", (int)indent, "", scalar_rows[n->fn].name, p->prefix, i, lanes);
+    p->computed[i] = arena_printf(p->c->arena, "%s%us[%s]", p->prefix, i, index);
+  }
+  p->wanted = NULL;
 }
 
 Str expr_print_result(ExprPrinter *p) { return p->text[p->e->n - 1]; }

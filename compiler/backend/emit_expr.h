@@ -21,6 +21,8 @@ typedef struct ExprPrinter {
   Str *text;              /* [e->n] */
   bool *local;            /* [e->n] declared already */
   bool may_fail;          /* set when an indirect index is printed */
+  const bool *wanted;     /* [e->n]: only these are printed; NULL: all */
+  Str *computed;          /* [e->n]: where functions of lanes have left a node's values; len 0: nowhere */
 } ExprPrinter;
 
 /* Computes depths and which nodes become locals. */
@@ -28,6 +30,11 @@ ExprPrinter expr_printer(EmitCtx *c, const Expr *e, uint32_t n_axes, const Str *
                          const Str *given, const char *prefix, bool wide);
 /* Declares, at `indent`, the locals of all nodes of that depth. */
 void expr_print_depth(ExprPrinter *p, StrBuf *b, unsigned depth, unsigned indent);
+/* Whether there are nodes of at least that depth whose function the target computes for neighbouring lanes at once (kernels/lanes_f32.h). */
+bool expr_calls_lanes(const ExprPrinter *p, unsigned depth);
+/* Prints them, each as a loop of `lanes` turns, a literal, for its argument, and a call: what is printed of those depths from here on finds their values.
+ * `type` and name of a turn's index are those of the loop that follows. */
+void expr_print_lane_calls(ExprPrinter *p, StrBuf *b, unsigned depth, int lanes, const char *type, const char *index, unsigned indent);
 /* The result's text; all depths must have been printed. */
 Str expr_print_result(ExprPrinter *p);
 /* The index of an access at the current point, e.g. "i0 * 784 + i1". Indirect terms refer to nodes of the printer. */

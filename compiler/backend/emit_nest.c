@@ -75,17 +75,20 @@ static bool is_lanes(const NestPrinter *p, const ExprPrinter *e) {
   return has_lanes(p, e) && last > 0 && p->parted != last && dim_is_const(p->n->extent[last], &extent) && extent <= UNROLLED && extent % 4 == 0;
 }
 
-/* The last axis by LANES elements a turn, then the rest one by one. What outer loops know is declared once, by e. */
+/* The last axis by LANES elements a turn, then the rest one by one, if there can be any. What outer loops know is declared once, by e. */
 static void print_lanes(NestPrinter *p, ExprPrinter *e, ExprPrinter *rest, unsigned indent) {
   const uint32_t last = p->n->n_axes - 1;
   StrBuf *b = p->b;
   const Str size = axis_end(p, last);
+  int64_t extent;
   sb_printf(b, "%*s%s i%u = %s;\n", (int)indent, "", index_type(p), last, axis_begin(p, last));
   sb_printf(b, "%*sfor (; i%u + %d <= %s; i%u += %d) {\n", (int)indent, "", last, LANES, size.ptr, last, LANES);
+  expr_print_lane_calls(e, b, last + 1, LANES, "int", "l", indent + 2);
   sb_printf(b, "%*sCN_LANES\n%*sfor (int l = 0; l < %d; l++) {\n", (int)indent + 2, "", (int)indent + 2, "", LANES);
   expr_print_depth(e, b, last + 1, indent + 4);
   nest_store(p, e, expr_print_result(e), indent + 4);
   sb_printf(b, "%*s}\n%*s}\n", (int)indent + 2, "", (int)indent, "");
+  if (p->parted != last && dim_is_const(p->n->extent[last], &extent) && extent % LANES == 0) return;
   sb_printf(b, "%*sfor (; i%u < %s; i%u++) {\n", (int)indent, "", last, size.ptr, last);
   expr_print_depth(rest, b, last + 1, indent + 2);
   nest_store(p, rest, expr_print_result(rest), indent + 2);
@@ -136,19 +139,29 @@ static void open_turned(NestPrinter *p, unsigned indent) {
   sb_printf(p->b, "%*sconst %s to = %s - from < %d ? %s : from + %d;\n", (int)indent + 2, "", index_type(p), size.ptr, TURNED, size.ptr, TURNED);
 }
 
+/* Whether the last axis, not parted, has few elements: arrays of all. */
+static bool is_short(const NestPrinter *p, int64_t *ret) {
+  const uint32_t last = p->n->n_axes - 1;
+  return p->n->n_axes && p->parted != last && dim_is_const(p->n->extent[last], ret) && *ret <= UNROLLED;
+}
+
 static void print_map(NestPrinter *p) {
   if (nest_transposes(p)) return;
-  const uint32_t n = p->n->n_axes, turned = turned_axis(p);
   ExprPrinter e = nest_map_printer(p);
-  if (turned == n && wants_lanes(p, &e)) {
+  int64_t extent = 0;
+  const uint32_t n = p->n->n_axes;
+  const bool calls = n && !p->n->store.n_indirect && expr_calls_lanes(&e, n), few = is_short(p, &extent);
+  const uint32_t turned = calls ? n : turned_axis(p);
+  if (calls ? !few : turned == n && wants_lanes(p, &e)) {
     print_map_lanes(p);
     return;
   }
-  const bool lanes = turned == n && is_lanes(p, &e);
+  const bool lanes = calls || (turned == n && is_lanes(p, &e));
   unsigned indent = 2;
   expr_print_depth(&e, p->b, 0, indent);
   for (uint32_t j = 0; j < n; j++, indent += 2) {
     if (j == turned) open_turned(p, indent), indent += 2;
+    if (calls && j + 1 == n) expr_print_lane_calls(&e, p->b, n, (int)extent, index_type(p), p->coords[j].ptr, indent);
     if (lanes && j + 1 == n) sb_printf(p->b, "%*sCN_LANES\n", (int)indent, "");
     if (turned < n && j + 1 == n) sb_printf(p->b, "%*sfor (%s i%u = from; i%u < to; i%u++) {\n", (int)indent, "", index_type(p), j, j, j);
     else nest_open_loop(p, j, indent);

@@ -132,6 +132,20 @@ CN_KERNEL cn_vf32 cn_vf32_round_pow2(cn_vf32 a, cn_vf32 b, cn_vf32 *ret_pow2) {
   return _mm256_sub_ps(big, shift);
 }
 
+CN_KERNEL cn_vf32 cn_vf32_abs(cn_vf32 v) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), v); }
+
+CN_KERNEL cn_vf32 cn_vf32_copysign(cn_vf32 v, cn_vf32 sign) {
+  const __m256 bit = _mm256_set1_ps(-0.0f);
+  return _mm256_or_ps(_mm256_and_ps(bit, sign), _mm256_andnot_ps(bit, v));
+}
+
+/* Both halves of the table by the low three bits, of which the fourth chooses. */
+CN_KERNEL cn_vf32 cn_vf32_look_up(const float *table, cn_vf32 i) {
+  const __m256i at = _mm256_castps_si256(i);
+  const __m256 low = _mm256_permutevar8x32_ps(_mm256_loadu_ps(table), at), high = _mm256_permutevar8x32_ps(_mm256_loadu_ps(table + 8), at);
+  return _mm256_blendv_ps(low, high, _mm256_castsi256_ps(_mm256_slli_epi32(at, 28)));
+}
+
 CN_KERNEL cn_vf32 cn_vf32_keep_ge(cn_vf32 a, cn_vf32 b, cn_vf32 v) {
   return _mm256_and_ps(_mm256_cmp_ps(a, b, _CMP_NLT_UQ), v);
 }

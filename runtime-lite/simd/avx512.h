@@ -107,6 +107,17 @@ CN_KERNEL cn_vf32 cn_vf32_round_pow2(cn_vf32 a, cn_vf32 b, cn_vf32 *ret_pow2) {
   return _mm512_sub_ps(big, shift);
 }
 
+CN_KERNEL cn_vf32 cn_vf32_abs(cn_vf32 v) { return _mm512_andnot_ps(_mm512_set1_ps(-0.0f), v); }
+
+CN_KERNEL cn_vf32 cn_vf32_copysign(cn_vf32 v, cn_vf32 sign) {
+  const __m512i bit = _mm512_set1_epi32(INT32_MIN); /* of three operands: bit ? sign : v */
+  return _mm512_castsi512_ps(_mm512_ternarylogic_epi32(bit, _mm512_castps_si512(sign), _mm512_castps_si512(v), 0xca));
+}
+
+CN_KERNEL cn_vf32 cn_vf32_look_up(const float *table, cn_vf32 i) {
+  return _mm512_permutexvar_ps(_mm512_castps_si512(i), _mm512_loadu_ps(table));
+}
+
 CN_KERNEL cn_vf32 cn_vf32_keep_ge(cn_vf32 a, cn_vf32 b, cn_vf32 v) {
   return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(a, b, _CMP_NLT_UQ), v);
 }

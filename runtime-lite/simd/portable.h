@@ -92,6 +92,13 @@ CN_INLINE cn_vf32 cn_vf32_round_pow2(cn_vf32 a, cn_vf32 b, cn_vf32 *ret_pow2) {
   return big - 12583039.0f;
 }
 
+CN_INLINE cn_vf32 cn_vf32_abs(cn_vf32 v) { return cn_abs_f32(v); }
+
+CN_INLINE cn_vf32 cn_vf32_copysign(cn_vf32 v, cn_vf32 sign) { return cn_copysign_f32(v, sign); }
+
+/* Of 16 numbers those at the low four bits of each lane. */
+CN_INLINE cn_vf32 cn_vf32_look_up(const float *table, cn_vf32 i) { return table[cn_bits_f32(i) & 15u]; }
+
 /* v where a >= b or a is NaN, else 0. */
 CN_INLINE cn_vf32 cn_vf32_keep_ge(cn_vf32 a, cn_vf32 b, cn_vf32 v) { return a < b ? 0.0f : v; }
 

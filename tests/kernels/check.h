@@ -17,6 +17,7 @@
 #include "kernels/direct_f32.h"
 #include "kernels/gemm_f32.h"
 #include "kernels/gemm_s16.h"
+#include "kernels/lanes_f32.h"
 #include "kernels/pool_f32.h"
 #include "kernels/recurrent_f32.h"
 #include "kernels/rows_f32.h"

@@ -58,6 +58,7 @@ CN_DRIVER size_t check_arithmetic(const float *x, const float *y) {
   CHECK_BINARY(max, a > b ? a : b);
   CHECK_BINARY(min, a < b ? a : b);
   CHECK_BINARY(maxn, a > b || a != a ? a : b);
+  CHECK_BINARY(copysign, cn_copysign_f32(a, b));
   return bad;
 }
 
@@ -137,6 +138,19 @@ CN_DRIVER size_t check_exp(void) {
   return bad + (got[0] == got[0]);
 }
 
+/* Functions of lanes give the bits of the scalar function, whatever the number of lanes. */
+CN_DRIVER size_t check_lanes(void) {
+  enum { MOST = 2 * L + 3 };
+  size_t bad = 0;
+  for (uint32_t bits = 0; bits < UINT32_C(0xffff0000); bits += 5003 * MOST) {
+    float got[MOST], want[MOST];
+    for (uint32_t i = 0; i < MOST; i++) got[i] = cn_from_bits_f32(bits + 5003 * i), want[i] = cn_erf_sqrt2_f32(got[i]);
+    cn_erf_sqrt2_lanes_f32(got, MOST);
+    for (uint32_t i = 0; i < MOST; i++) bad += cn_bits_f32(got[i]) != cn_bits_f32(want[i]) && (got[i] == got[i] || want[i] == want[i]);
+  }
+  return bad;
+}
+
 /* Bytes of both signs widened to pairs, and lanes narrowed to bytes. */
 CN_DRIVER size_t check_bytes(uint32_t flip, int32_t zero) {
   uint8_t x[3 * L], bytes[L + 1];
@@ -196,7 +210,7 @@ CN_DRIVER size_t check_sets(const float *x, const float *y) {
 static size_t layer_selftest(void) {
   static const float special[] = {0.0f, -0.0f, 1.0f, -2.5f, 1e-42f, 3e38f, __builtin_inff(), -__builtin_inff(), __builtin_nanf("")};
   enum { N = sizeof special / sizeof special[0] };
-  size_t bad = check_exp() + check_conversions() + check_bytes(0, 0) + check_bytes(0, 255) + check_bytes(0x80, 128) + check_bytes(0x80, 3);
+  size_t bad = check_exp() + check_lanes() + check_conversions() + check_bytes(0, 0) + check_bytes(0, 255) + check_bytes(0x80, 128) + check_bytes(0x80, 3);
   for (size_t s = 0; s < N * N; s++) {
     float x[2 * L], y[2 * L];
     for (size_t i = 0; i < 2 * L; i++) {

@@ -1,0 +1,60 @@
+"""GELU as exporters write it, whose error function vectors compute by tables: over axes of all lengths, in and behind other loops, twice, reduced, open."""
+import numpy as np
+
+from case_list import graph, random
+
+GELU = """
+  {y}_q = Div ({x}, root)
+  {y}_e = Erf ({y}_q)
+  {y}_p = Add ({y}_e, one)
+  {y}_m = Mul ({x}, {y}_p)
+  {y} = Mul ({y}_m, half)
+"""
+NUMBERS = """
+  root = Constant <value = float {1.41421354}> ()
+  one = Constant <value = float {1.0}> ()
+  half = Constant <value = float {0.5}> ()
+"""
+
+
+def gelu(y, x):
+    return GELU.format(y=y, x=x)
+
+
+def numbers(*shape):
+    return random(len(shape) + shape[-1], *shape) * np.float32(2)
+
+
+def form(name, inputs, outputs, body, *calls):
+    graph(name, f"f ({inputs}) => ({outputs}) {{{NUMBERS}{body}}}", *calls)
+
+
+def constant(name, *values):
+    return f"  {name} = Constant <value = int64[{len(values)}] {{{', '.join(map(str, values))}}}> ()\n"
+
+
+def filled(name, value, *shape):
+    return constant(f"{name}_shape", *shape) + f"  {name} = ConstantOfShape <value = float[1] {{{value}}}> ({name}_shape)\n"
+
+
+def declared(prefix, shapes):
+    return ", ".join(f"float[{','.join(map(str, s))}] {prefix}{k}" for k, s in enumerate(shapes))
+
+
+SHAPES = [(1,), (3,), (7,), (16,), (17,), (64,), (100,), (5, 3), (4, 7), (3, 16), (2, 20), (3, 48), (2, 64), (2, 80), (3, 101), (2, 3, 4, 8)]
+form("gelu_of_axes_of_all_lengths", declared("x", SHAPES), declared("y", SHAPES), "".join(gelu(f"y{k}", f"x{k}") for k in range(len(SHAPES))),
+     {f"x{k}": numbers(*s) for k, s in enumerate(SHAPES)})
+form("gelu_between_other_steps", "float[5,70] x, float[70] c, float[5,1] r", "float[70,5] a, float[5,70] b, float[5,35] d",
+     "\n  s = Add (x, c)\n" + gelu("g", "s") + "\n  a = Transpose (g)\n  t = Mul (x, r)\n" + gelu("h", "t") + gelu("b", "h")
+     + constant("from", 0) + constant("to", 70) + constant("axis", 1) + constant("two", 2) + "  z = Slice (x, from, to, axis, two)\n" + gelu("d", "z"),
+     {"x": numbers(5, 70), "c": numbers(70), "r": numbers(5, 1)})
+form("gelu_reduced", "float[6,50] x, float[40,3] z", "float[6] a, float[3] b, float[50] d", gelu("g", "x") + gelu("h", "z") + """
+  a = ReduceMean <keepdims = 0, axes = [1]> (g)
+  b = ReduceMax <keepdims = 0, axes = [0]> (h)
+  d = ReduceMean <keepdims = 0, axes = [0]> (g)
+""", {"x": numbers(6, 50), "z": numbers(40, 3)})
+form("gelu_behind_products", "float[9,20] x, float[1,3,11,13] v", "float[9,33] a, float[1,20,11,13] b, float[1,20,11,13] d",
+     "\n" + filled("w", 0.125, 20, 33) + "  p = MatMul (x, w)\n" + gelu("a", "p") + filled("k", 0.0625, 20, 3, 3, 3) + "  q = Conv <pads = [1, 1, 1, 1]> (v, k)\n" + gelu("b", "q")
+     + filled("l", 0.125, 20, 1, 3, 3) + "  o = Conv <pads = [1, 1, 1, 1], group = 20> (b, l)\n" + gelu("d", "o"), {"x": numbers(9, 20), "v": numbers(1, 3, 11, 13)})
+form("gelu_of_open_sizes", "float[n,m] x", "float[n,m] y, float[n] s", gelu("y", "x") + constant("axis", 1) + "  s = ReduceSum <keepdims = 0> (y, axis)\n",
+     *[{"x": numbers(n, m)} for n, m in ((1, 1), (3, 16), (4, 33), (2, 0), (5, 100))])
