@@ -56,8 +56,8 @@ def meson(build, suite):
     return f"meson test -C {{{build}_build}} --no-rebuild --suite {suite} --timeout-multiplier 10 --print-errorlogs"
 
 
-def conformance(cc, target):
-    return f"{{python}} tests/conformance/run.py --castnet {{plain}} --cases {{cases}} --cc {cc} --target {target} --timeout 300"
+def conformance(cc, target, timeout=300):
+    return f"{{python}} tests/conformance/run.py --castnet {{plain}} --cases {{cases}} --cc {cc} --target {target} --timeout {timeout}"
 
 
 def random_graphs(cases, options=""):
@@ -158,7 +158,7 @@ STAGES = [
           ["{python} tests/conformance/run.py --castnet {plain} --cases {cases} --results {work}/conformance.json",
            "{python} tests/conformance/properties.py --castnet {plain} --cases {cases}"],
           ["{python} tests/conformance/properties.py --castnet {plain} --cases {cases}"] + [conformance(cc, target)
-           for cc in ("gcc", "clang") for target in ("c99", "x86-64-v3")] + [conformance("gcc", "x86-64-v3") + " --check=--no-fuse"]),
+           for cc in ("gcc", "clang") for target in ("c99", "x86-64-v3")] + [conformance("gcc", "x86-64-v3", 1200) + " --check=--no-fuse"]),
     Stage("variants", "the suite with every size of every input left open, with outputs declared wrongly, with inputs as constants",
           [f"{variant(name)} --every {every}" for name, (every, _) in VARIANTS.items()], [variant(name) for name in VARIANTS]),
     Stage("strings", "strings, labels, maps through generated code, against Python's",

@@ -75,8 +75,36 @@ CN_KERNEL void cn_gemm_edge_f32(const cn_gemm_f32_args *g, size_t i, size_t n0, 
   cn_edge_finish_f32(tile, CN_GEMM_F32_NR, g->c + at, g->ldc, mr, n, part, &g->ep, bias, residual);
 }
 
+#define CN_GEMM_HEIGHT(h)                                                                                       \
+  case h:                                                                                                       \
+    if (h <= CN_GEMM_F32_MR) cn_gemm_tile_f32(g, i, n0, a, a_rs, b, kc, part, ahead, ahead_step, h);            \
+    break;
+
+/* A tile of whole panels, 1 <= mr <= MR <= 12, each height by code of its own. */
+CN_KERNEL void cn_gemm_rows_f32(const cn_gemm_f32_args *g, size_t i, size_t n0, const float *a, size_t a_rs, const float *b, size_t kc,
+                                unsigned part, const float *ahead, size_t ahead_step, size_t mr) {
+  switch (mr) {
+    CN_GEMM_HEIGHT(1)
+    CN_GEMM_HEIGHT(2)
+    CN_GEMM_HEIGHT(3)
+    CN_GEMM_HEIGHT(4)
+    CN_GEMM_HEIGHT(5)
+    CN_GEMM_HEIGHT(6)
+    CN_GEMM_HEIGHT(7)
+    CN_GEMM_HEIGHT(8)
+    CN_GEMM_HEIGHT(9)
+    CN_GEMM_HEIGHT(10)
+    CN_GEMM_HEIGHT(11)
+    CN_GEMM_HEIGHT(12)
+    default: break;
+  }
+}
+
+/* Floats of a page, at whose end processors stop to ask for what comes next. */
+#define CN_GEMM_F32_PAGE 1024
+
 /* Rows m0 .. m1, the first at a, of one panel j of B, depth k0 .. k0 + kc, in tiles of heights that differ by one at most (without vectors: of MR
- * and the rest). Each asks for its share of `ahead`, the panel after this one. */
+ * and the rest). Each asks for its share of `ahead`, the panel after this one; a single one, which reads B only once, for what lies a page ahead. */
 CN_KERNEL void cn_gemm_panel_f32(const cn_gemm_f32_args *g, size_t m0, size_t m1, const float *a, size_t a_rs, size_t j, size_t k0, size_t kc,
                                  unsigned part, const float *ahead) {
   const size_t n0 = j * CN_GEMM_F32_NR, n = cn_min(CN_GEMM_F32_NR, g->n - n0), tiles = cn_ceil_div(m1 - m0, CN_GEMM_F32_MR);
@@ -85,10 +113,9 @@ CN_KERNEL void cn_gemm_panel_f32(const cn_gemm_f32_args *g, size_t m0, size_t m1
   size_t i = m0;
   for (size_t t = 0; t < tiles; t++) {
     const size_t mr = CN_VF32_LANES > 1 ? low + (t < high) : cn_min(CN_GEMM_F32_MR, m1 - i);
-    const float *next = ahead + t * (kc * CN_GEMM_F32_NR / tiles);
+    const float *next = tiles == 1 ? b + CN_GEMM_F32_PAGE : ahead + t * (kc * CN_GEMM_F32_NR / tiles);
     if (n == CN_GEMM_F32_NR && mr == CN_GEMM_F32_MR) cn_gemm_tile_f32(g, i, n0, a, a_rs, b, kc, part, next, share, CN_GEMM_F32_MR);
-    else if (CN_VF32_LANES > 1 && n == CN_GEMM_F32_NR && mr == CN_GEMM_F32_MR - 1)
-      cn_gemm_tile_f32(g, i, n0, a, a_rs, b, kc, part, next, share, CN_GEMM_F32_MR - 1);
+    else if (CN_VF32_LANES > 1 && n == CN_GEMM_F32_NR) cn_gemm_rows_f32(g, i, n0, a, a_rs, b, kc, part, next, share, mr);
     else cn_gemm_edge_f32(g, i, n0, a, a_rs, b, kc, part, mr, n);
     i += mr;
     a += mr * a_rs;
