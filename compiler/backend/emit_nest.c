@@ -142,7 +142,7 @@ static void open_turned(NestPrinter *p, unsigned indent) {
 /* Whether the last axis, not parted, has few elements: arrays of all. */
 static bool is_short(const NestPrinter *p, int64_t *ret) {
   const uint32_t last = p->n->n_axes - 1;
-  return p->n->n_axes && p->parted != last && dim_is_const(p->n->extent[last], ret) && *ret <= UNROLLED;
+  return p->n->n_axes && p->parted != last && dim_is_const(p->n->extent[last], ret) && *ret > 0 && *ret <= UNROLLED;
 }
 
 static void print_map(NestPrinter *p) {

@@ -41,7 +41,7 @@ def declared(prefix, shapes):
     return ", ".join(f"float[{','.join(map(str, s))}] {prefix}{k}" for k, s in enumerate(shapes))
 
 
-SHAPES = [(1,), (3,), (7,), (16,), (17,), (64,), (100,), (5, 3), (4, 7), (3, 16), (2, 20), (3, 48), (2, 64), (2, 80), (3, 101), (2, 3, 4, 8)]
+SHAPES = [(1,), (3,), (7,), (16,), (17,), (64,), (100,), (5, 3), (4, 7), (3, 16), (2, 20), (3, 48), (2, 64), (2, 80), (3, 101), (2, 3, 4, 8), (0,), (3, 0)]
 form("gelu_of_axes_of_all_lengths", declared("x", SHAPES), declared("y", SHAPES), "".join(gelu(f"y{k}", f"x{k}") for k in range(len(SHAPES))),
      {f"x{k}": numbers(*s) for k, s in enumerate(SHAPES)})
 form("gelu_between_other_steps", "float[5,70] x, float[70] c, float[5,1] r", "float[70,5] a, float[5,70] b, float[5,35] d",
