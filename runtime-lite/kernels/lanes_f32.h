@@ -21,9 +21,9 @@ CN_KERNEL cn_vf32 cn_erf_sqrt2_vf32(cn_vf32 x) {
 
 /* v[0 .. n), in place; n is a literal. */
 CN_KERNEL void cn_erf_sqrt2_lanes_f32(float *v, size_t n) {
-  size_t i = 0;
-  for (; i + CN_VF32_LANES <= n; i += CN_VF32_LANES) cn_vf32_store(v + i, cn_erf_sqrt2_vf32(cn_vf32_load(v + i)));
-  for (; i < n; i++) v[i] = cn_erf_sqrt2_f32(v[i]);
+  const size_t whole = n / CN_VF32_LANES * CN_VF32_LANES;
+  for (size_t i = 0; i < whole; i += CN_VF32_LANES) cn_vf32_store(v + i, cn_erf_sqrt2_vf32(cn_vf32_load(v + i)));
+  for (size_t i = whole; i < n; i++) v[i] = cn_erf_sqrt2_f32(v[i]);
 }
 
 #endif
