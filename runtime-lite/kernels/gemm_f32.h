@@ -77,10 +77,11 @@ CN_KERNEL void cn_gemm_edge_f32(const cn_gemm_f32_args *g, size_t i, size_t n0, 
 
 #define CN_GEMM_HEIGHT(h)                                                                                       \
   case h:                                                                                                       \
-    if (h <= CN_GEMM_F32_MR) cn_gemm_tile_f32(g, i, n0, a, a_rs, b, kc, part, ahead, ahead_step, h);            \
+    if (h == CN_GEMM_F32_MR || (h < CN_GEMM_F32_MR && CN_VF32_LANES > 1))                                       \
+      cn_gemm_tile_f32(g, i, n0, a, a_rs, b, kc, part, ahead, ahead_step, h);                                   \
     break;
 
-/* A tile of whole panels, 1 <= mr <= MR <= 12, each height by code of its own. */
+/* A tile of a whole panel, 1 <= mr <= MR <= 12, each height by code of its own (without vectors, whose code is to be small: mr = MR alone). */
 CN_KERNEL void cn_gemm_rows_f32(const cn_gemm_f32_args *g, size_t i, size_t n0, const float *a, size_t a_rs, const float *b, size_t kc,
                                 unsigned part, const float *ahead, size_t ahead_step, size_t mr) {
   switch (mr) {
@@ -114,8 +115,7 @@ CN_KERNEL void cn_gemm_panel_f32(const cn_gemm_f32_args *g, size_t m0, size_t m1
   for (size_t t = 0; t < tiles; t++) {
     const size_t mr = CN_VF32_LANES > 1 ? low + (t < high) : cn_min(CN_GEMM_F32_MR, m1 - i);
     const float *next = tiles == 1 ? b + CN_GEMM_F32_PAGE : ahead + t * (kc * CN_GEMM_F32_NR / tiles);
-    if (n == CN_GEMM_F32_NR && mr == CN_GEMM_F32_MR) cn_gemm_tile_f32(g, i, n0, a, a_rs, b, kc, part, next, share, CN_GEMM_F32_MR);
-    else if (CN_VF32_LANES > 1 && n == CN_GEMM_F32_NR) cn_gemm_rows_f32(g, i, n0, a, a_rs, b, kc, part, next, share, mr);
+    if (n == CN_GEMM_F32_NR && (CN_VF32_LANES > 1 || mr == CN_GEMM_F32_MR)) cn_gemm_rows_f32(g, i, n0, a, a_rs, b, kc, part, next, share, mr);
     else cn_gemm_edge_f32(g, i, n0, a, a_rs, b, kc, part, mr, n);
     i += mr;
     a += mr * a_rs;

@@ -200,12 +200,10 @@ CN_KERNEL cn_vs32 cn_vs32_first_bit(cn_vs32 v) {
 
 CN_KERNEL cn_vf32 cn_vf32_at(const float *p, cn_vs32 i) { return _mm256_i32gather_ps(p, i, 4); }
 
-/* Looked up in each quarter, then picked by the two high bits: gathers cost twice as much. */
+/* Looked up in both halves, then picked by the highest bit: gathers cost twice as much. */
 CN_KERNEL cn_vf32 cn_vf32_at32(const float *p, cn_vs32 i) {
-  const __m256 odd = _mm256_castsi256_ps(_mm256_slli_epi32(i, 28)), high = _mm256_castsi256_ps(_mm256_slli_epi32(i, 27));
-  const __m256 q0 = _mm256_permutevar8x32_ps(_mm256_loadu_ps(p), i), q1 = _mm256_permutevar8x32_ps(_mm256_loadu_ps(p + 8), i);
-  const __m256 q2 = _mm256_permutevar8x32_ps(_mm256_loadu_ps(p + 16), i), q3 = _mm256_permutevar8x32_ps(_mm256_loadu_ps(p + 24), i);
-  return _mm256_blendv_ps(_mm256_blendv_ps(q0, q1, odd), _mm256_blendv_ps(q2, q3, odd), high);
+  const cn_vf32 at = _mm256_castsi256_ps(i);
+  return _mm256_blendv_ps(cn_vf32_look_up(p, at), cn_vf32_look_up(p + 16, at), _mm256_castsi256_ps(_mm256_slli_epi32(i, 27)));
 }
 
 CN_KERNEL cn_vs32 cn_vs32_dot2(cn_vs32 a, cn_vs32 b, cn_vs32 acc) {
