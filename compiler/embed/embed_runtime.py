@@ -102,6 +102,8 @@ def c_string(text):
 def main():
     root, out, depfile = Path(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3])
     paths = sorted(p for p in root.rglob("*.h") if p.relative_to(root).as_posix() not in SKIP)
+    if not paths:
+        sys.exit(f"{root}: no headers; was the source folder moved?")
     files = {p.relative_to(root).as_posix(): items_of(p) for p in paths}
 
     def headers(name, seen):

@@ -148,9 +148,9 @@ static bool share_symbols(const Dim *x, const Dim *y) {
 
 static bool may_be_one(const Dim *d) { return d->lo <= 1 && d->hi >= 1; }
 
-/* Whether `out` is a joint_size of which d is a part. */
+/* Whether `out` is a joint_size of which d is a part: max(a, b) of max(a, max(b, c)), too. */
 static bool joins(const Dim *out, const Dim *d) {
-  if (out == d) return true;
+  if (out == d || (d->kind == DIM_MAX && joins(out, d->pair.a) && joins(out, d->pair.b))) return true;
   if (out->kind == DIM_MIN && out->pair.a->kind == DIM_MAX) out = out->pair.a;
   else if (out->kind == DIM_MIN && out->pair.b->kind == DIM_MAX) out = out->pair.b;
   return out->kind == DIM_MAX && (joins(out->pair.a, d) || joins(out->pair.b, d));

@@ -139,20 +139,23 @@ Value *build_lrn(Builder *b, Value *x, LrnAttr attr) {
   return x ? build_emit(b, OP_LRN, &x, 1, x->type, arena_dup(b->ir->arena, &attr, sizeof attr)) : NULL;
 }
 
-/* Scale and bias must broadcast to x without enlarging it. */
-static bool norm_operand(Builder *b, Value *x, Value *v, const char *what) {
-  if (!v) return true;
-  bool fits = v->type.rank <= x->type.rank;
-  for (uint32_t i = 0; fits && i < v->type.rank; i++)
-    fits = dim_is(v->type.dims[i], 1) ||
-           ir_require_eq(b->ir, v->type.dims[i], x->type.dims[x->type.rank - v->type.rank + i]);
-  if (!fits)
-    build_error(b, DIAG_E0402, "%s %s does not fit input %s", what, build_shape_text(b, v), build_shape_text(b, x));
-  return fits;
+/* Scale and bias must broadcast to x without enlarging it; where only run time tells whether a size of theirs is 1, as a view. */
+static bool norm_operand(Builder *b, const Value *x, Value **v, const char *what) {
+  if (!*v) return true;
+  const uint32_t rank = (*v)->type.rank;
+  const Dim *dims[MAX_RANK];
+  bool fits = rank <= x->type.rank;
+  for (uint32_t i = 0; fits && i < rank; i++) {
+    const Dim *own = (*v)->type.dims[i], *size = x->type.dims[x->type.rank - rank + i];
+    dims[i] = dim_is(own, 1) ? own : size;
+    fits = dim_is(own, 1) || dim_eq(b->ir->dims, own, size) != 0 || (own->lo <= 1 && own->hi >= 1);
+  }
+  if (!fits) build_error(b, DIAG_E0402, "%s %s does not fit input %s", what, build_shape_text(b, *v), build_shape_text(b, x));
+  return fits && (*v = build_expand(b, *v, rank, dims)) != NULL;
 }
 
 Value *build_norm(Builder *b, NormKind kind, Value *x, Value *scale, Value *bias, uint32_t axis, float epsilon) {
-  if (!x || !norm_operand(b, x, scale, "scale") || !norm_operand(b, x, bias, "bias")) return NULL;
+  if (!x || !norm_operand(b, x, &scale, "scale") || !norm_operand(b, x, &bias, "bias")) return NULL;
   NormAttr *attr = NEW(b->ir->arena, NormAttr);
   *attr = (NormAttr){kind, axis, epsilon};
   Value *const in[] = {x, scale, bias};

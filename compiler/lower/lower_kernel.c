@@ -15,12 +15,12 @@ static const Dim *group_stride(Lower *l, const PTensor *t, const uint8_t *labels
   const Dim *stride = c->one, *expect = NULL;
   for (uint32_t i = g->n; i-- > 0;) {
     if (dim_is(extent[g->axes[i]], 1)) continue;
-    const Dim *s = NULL;
+    const Dim *s = NULL, *size = NULL;
     for (uint32_t a = 0; a < t->rank; a++)
-      if (labels[a] == g->axes[i]) s = t->strides[a];
+      if (labels[a] == g->axes[i]) s = t->strides[a], size = t->dims[a];
     if (!s || (expect && s != expect)) return NULL;
     if (!expect) stride = s;
-    expect = dim_mul(c, s, extent[g->axes[i]]);
+    expect = dim_mul(c, s, size); /* its own name of a size that the call holds to the extent */
   }
   return expect ? stride : c->one;
 }

@@ -119,6 +119,17 @@ static Value *sum_unused(OpContext *c, Value *v, Labels *l, const bool *needed) 
   return build_reduce(&c->b, REDUCE_SUM, v, mask, false);
 }
 
+/* v at the sizes that its ellipsis broadcasts to, where only run time tells whether one is 1. */
+static Value *spread(OpContext *c, Value *v, const Labels *l, const Value *other, const Labels *lo) {
+  const Dim *dims[MAX_RANK];
+  for (uint32_t i = 0; i < l->n; i++) {
+    const int at = l->at[i] < LABEL_ELLIPSIS || dim_is(v->type.dims[i], 1) ? -1 : find_label(lo, l->at[i]);
+    const Dim *both = at < 0 ? NULL : build_broadcast_dim(&c->b, v->type.dims[i], other->type.dims[at]);
+    dims[i] = both ? both : v->type.dims[i];
+  }
+  return build_expand(&c->b, v, l->n, dims);
+}
+
 /* Drops axes of 1 where the other term's is not, so that a label has one size. */
 static Value *drop_ones(OpContext *c, Value *v, Labels *l, const Value *other, const Labels *lo) {
   uint32_t mask = 0;
@@ -146,11 +157,14 @@ static Value *aligned(OpContext *c, Value *v, const Labels *l, const Labels *out
 
 /* Product of two terms, keeping the labels that are still needed. */
 static Value *multiply(OpContext *c, Value *x, Labels *lx, Value *y, Labels ly, const bool *needed) {
-  Value *sx = drop_ones(c, x, lx, y, &ly);
+  Value *given = x;
+  x = spread(c, x, lx, y, &ly);
+  y = x ? spread(c, y, &ly, given, lx) : NULL;
+  Value *sx = y ? drop_ones(c, x, lx, y, &ly) : NULL;
   const Labels full_x = *lx;
   Labels both = *lx, out = {.n = 0};
-  if (!sx) return NULL;
-  Value *sy = drop_ones(c, y, &ly, sx, &full_x);
+  Value *sy = sx ? drop_ones(c, y, &ly, sx, &full_x) : NULL;
+  if (!sy) return NULL;
   for (uint32_t i = 0; i < ly.n; i++) {
     if (find_label(&both, ly.at[i]) >= 0) continue;
     if (both.n == MAX_RANK) {

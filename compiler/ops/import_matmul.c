@@ -3,16 +3,15 @@
 
 bool import_matmul(OpContext *c) { return op_give(c, 0, build_matmul(&c->b, op_in(c, 0), op_in(c, 1))); }
 
-/* x * factor, or x itself when that changes nothing. Integers are scaled in f64 where the factor is not whole. */
+/* x * factor, or x itself when that changes nothing. */
 static Value *scaled(OpContext *c, Value *x, float factor) {
   Builder *b = &c->b;
   if (!x || factor == 1.0f) return x;
   const DType t = x->type.dtype;
-  if (dtype_is_float(t)) return build_fn2(b, SC_mul, x, build_scalar_f(b, t, (double)factor));
-  if (factor == (float)(int32_t)factor) return build_fn2(b, SC_mul, x, build_scalar_i(b, t, (int32_t)factor));
-  return build_cast(b, build_fn2(b, SC_mul, build_cast(b, x, DT_f64, true), build_scalar_f(b, DT_f64, (double)factor)),
-                    t, true);
+  return build_fn2(b, SC_mul, x, dtype_is_float(t) ? build_scalar_f(b, t, (double)factor) : build_scalar_i(b, t, (int32_t)factor));
 }
+
+static bool is_whole(float factor) { return factor == (float)(int32_t)factor; }
 
 bool import_gemm(OpContext *c) {
   Builder *b = &c->b;
@@ -21,16 +20,23 @@ bool import_gemm(OpContext *c) {
   Value *x = op_in(c, 0), *y = op_in(c, 1), *z = op_in(c, 2);
   if (op_int(c, "transA", 0)) x = build_transpose(b, x, swap);
   if (op_int(c, "transB", 0)) y = build_transpose(b, y, swap);
-  Value *product = scaled(c, build_matmul(b, x, y), op_float(c, "alpha", 1));
-  const float beta = op_float(c, "beta", 1);
-  if (!product || !z || beta == 0.0f) return op_give(c, 0, product);
+  const float alpha = op_float(c, "alpha", 1), beta = op_float(c, "beta", 1);
+  const DType t = op_dtype(c, 0);
+  Value *product = build_matmul(b, x, y);
+  if (!product) return false;
+  if (!dtype_is_float(t) && !(is_whole(alpha) && is_whole(beta))) { /* integers whose sum is not whole until the end */
+    product = build_cast(b, product, DT_f64, true);
+    z = z ? build_cast(b, z, DT_f64, true) : NULL;
+  }
+  product = scaled(c, product, alpha);
+  if (!z || beta == 0.0f) return op_give(c, 0, build_cast(b, product, t, true));
   Value *sum = build_fn2(b, SC_add, product, scaled(c, z, beta));
   if (!sum) return false;
   for (uint32_t i = 0; i < 2; i++)
     if (sum->type.rank != 2 || dim_eq(op_dims(c), sum->type.dims[i], product->type.dims[i]) == 0)
       return op_fail(c, DIAG_E0402, "C %s does not broadcast to the product's shape %s", op_shape(c, 2),
                      build_shape_text(b, product));
-  return op_give(c, 0, sum);
+  return op_give(c, 0, build_cast(b, sum, t, true));
 }
 
 /* com.microsoft: Gemm through an activation. */

@@ -103,7 +103,7 @@ static uint32_t ex_coord(Ex *x, const Resize *r, const ResizeAxis *ax) {
   if (r->coord == COORD_ALIGN_CORNERS) return ex_where(x, ex2(x, SC_eq, width, one), ex_c(x, 0), ex_div(x, ex_mul(x, i, last), gaps));
   const uint32_t single = ex2(x, SC_eq, ex_dim(x, ax->out), one);
   if (r->coord == COORD_PYTORCH_HALF_PIXEL) return ex_where(x, single, ex_c(x, 0), ex_sub(x, ex_centre(x, i, scale), half));
-  return ex_crop(x, i, last, gaps, single);
+  return ex_crop(x, i, last, ex_sub(x, ex_dim(x, ax->out), one), single); /* the region's width is no scale * in */
 }
 
 static uint32_t ex_clamp_index(Ex *x, uint32_t at, const ResizeAxis *ax) {
@@ -409,6 +409,7 @@ static bool resize(OpContext *c, const Resize *r, const uint32_t *axes, size_t n
   region = build_cast(b, region, DT_f64, true);
   const DType t = x->type.dtype, compute = r->mode == RESIZE_NEAREST ? t
                                            : dtype_is_float(t)       ? dtype_compute(t)
+                                           : dtype_rows[t].bits > 16 ? DT_f64
                                                                      : DT_f32;
   x = build_cast(b, x, compute, true);
   size_t order[MAX_RANK];
@@ -424,7 +425,7 @@ static bool resize(OpContext *c, const Resize *r, const uint32_t *axes, size_t n
     if (region) ax.operands[2] = element(c, region, n + k);
     x = resize_axis(c, r, &ax, x, axes[k]);
   }
-  return op_give(c, 0, build_cast(b, x, t, true));
+  return op_give(c, 0, op_interpolated(c, x, t));
 }
 
 static Value *nonempty(Value *v) { return v && v->type.rank == 1 && dim_is(v->type.dims[0], 0) ? NULL : v; }

@@ -156,7 +156,7 @@ bool import_grid_sample(OpContext *c) {
   const DTypeKind kind = dtype_rows[op_dtype(c, 0)].kind;
   if (mode != GRID_NEAREST && kind == KIND_X) return op_fail(c, DIAG_E0401, "between strings there is nothing: only mode \"nearest\" takes them");
   if (mode != GRID_NEAREST && kind == KIND_C) return op_unsupported(c, "interpolation of complex numbers");
-  if (mode != GRID_NEAREST) return op_give(c, 0, build_cast(b, interpolate(&s, x, mode == GRID_CUBIC), op_dtype(c, 0), true));
+  if (mode != GRID_NEAREST) return op_give(c, 0, op_interpolated(c, interpolate(&s, x, mode == GRID_CUBIC), op_dtype(c, 0)));
   for (uint32_t i = 0; i < s.n; i++) x[i] = build_cast(b, x[i], DT_s64, true);
   return op_give(c, 0, pixel(&s, x));
 }

@@ -19,7 +19,8 @@ static Value *reshape_resolve(OpContext *c, Value *x, Value *shape, size_t n, bo
   return build_fn3(b, SC_select, open, build_fn2(b, SC_div, count, build_fn2(b, SC_max, rest, one)), shape);
 }
 
-static const Dim *const *reshape_wanted(OpContext *c, Value *x, bool allow_zero, size_t *ret_n) {
+/* ret_resolved: whether no 0 stands for a dimension to copy any more. */
+static const Dim *const *reshape_wanted(OpContext *c, Value *x, bool allow_zero, size_t *ret_n, bool *ret_resolved) {
   Builder *b = &c->b;
   if (c->row->until < 5) {
     const int64_t *v = op_ints(c, "shape", ret_n);
@@ -32,10 +33,9 @@ static const Dim *const *reshape_wanted(OpContext *c, Value *x, bool allow_zero,
   const Dim *const *known = build_content(b, shape, ret_n);
   if (known) return known;
   int64_t n;
-  if (dim_is_const(shape->type.dims[0], &n) && n <= MAX_RANK)
-    shape = reshape_resolve(c, x, shape, (size_t)n, allow_zero);
-  const Dim *const *exact =
-      dim_is_const(shape->type.dims[0], &n) && n <= MAX_RANK ? op_declared(c, 0, (uint32_t)n) : NULL;
+  *ret_resolved = dim_is_const(shape->type.dims[0], &n) && n <= MAX_RANK;
+  const Dim *const *exact = *ret_resolved ? op_declared(c, 0, (uint32_t)n) : NULL;
+  if (*ret_resolved) shape = reshape_resolve(c, x, shape, (size_t)n, allow_zero);
   return build_read(b, shape, (ReadDims){.what = "shape", .hi = INT32_MAX, .exact = exact}, ret_n);
 }
 
@@ -67,7 +67,8 @@ bool import_reshape(OpContext *c) {
   Value *x = op_in(c, 0);
   const bool allow_zero = op_int(c, "allowzero", 0) != 0;
   size_t n;
-  const Dim *const *want = reshape_wanted(c, x, allow_zero, &n);
+  bool resolved = allow_zero;
+  const Dim *const *want = reshape_wanted(c, x, allow_zero, &n, &resolved);
   if (!want) return false;
   if (n > MAX_RANK) return op_unsupported(c, "a result of rank %zu (at most %d)", n, MAX_RANK);
   const Dim *dims[MAX_RANK], *known = op_dims(c)->one;
@@ -79,11 +80,11 @@ bool import_reshape(OpContext *c) {
       open = (int)i;
       continue;
     }
-    if (dim_is(want[i], 0) && !allow_zero) {
+    if (dim_is(want[i], 0) && !resolved) {
       if (i >= x->type.rank)
         return op_fail(c, DIAG_E0403, "the shape's 0 at place %u has no dimension to copy in %s", i, op_shape(c, 0));
       dims[i] = x->type.dims[i];
-    } else if (!allow_zero && may_copy(c, x, want, n, i) && !copy_at_run_time(c, x->type.dims[i], &dims[i])) {
+    } else if (!resolved && may_copy(c, x, want, n, i) && !copy_at_run_time(c, x->type.dims[i], &dims[i])) {
       return op_fail(c, DIAG_E0402, "%s cannot be reshaped to %s", op_shape(c, 0), build_dims_text(b, want, (uint32_t)n));
     }
     if (dims[i]->hi < 0) return op_fail(c, DIAG_E0403, "the shape holds %lld", (long long)dims[i]->hi);

@@ -110,7 +110,7 @@ bool import_mel_weights(OpContext *c) {
 /* The place of a cell among n, in [-1, 1]: at its centre, or with the outer cells' centres at the ends. */
 static uint32_t grid_place(Formula *f, uint32_t axis, const Dim *n, bool align_corners) {
   const uint32_t i = f_cast(f, expr_index(f->a, &f->e, axis)), size = f_cast(f, expr_dim(f->a, &f->e, n)), one = f_const(f, 1), two = f_const(f, 2);
-  if (align_corners) return f_sub(f, f_div(f, f_mul(f, two, i), f_sub(f, size, one)), one);
+  if (align_corners) return f_sub(f, f_div(f, f_mul(f, two, i), expr_fn2(f->a, &f->e, SC_max, f_sub(f, size, one), one)), one); /* of one alone: -1 */
   return f_sub(f, f_div(f, f_add(f, f_mul(f, two, i), one), size), one);
 }
 

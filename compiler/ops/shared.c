@@ -51,6 +51,12 @@ Value *op_scalar_like(OpContext *c, const Value *v, double x) {
                                        : build_scalar_i(&c->b, v->type.dtype, (int64_t)x);
 }
 
+Value *op_interpolated(OpContext *c, Value *v, DType t) {
+  if (v && v->type.dtype != t && !dtype_is_float(t)) /* beyond what a sum of some taps loses */
+    v = build_fn2(&c->b, SC_mul, v, op_scalar_like(c, v, 1 + (v->type.dtype == DT_f64 ? 0x1p-40 : 0x1p-20)));
+  return build_cast(&c->b, v, t, true);
+}
+
 Value *op_keep_shape(OpContext *c, Value *v, const Value *x) {
   if (!v) return NULL;
   bool fits = v->type.rank == x->type.rank;

@@ -49,6 +49,9 @@ bool op_axis_attr(OpContext *c, const char *name, int64_t absent, uint32_t rank,
 static inline uint32_t axes_from(uint32_t first, uint32_t rank) { return first >= rank ? 0 : ((1u << (rank - first)) - 1) << first; }
 /* Scalar constant of v's element type. */
 Value *op_scalar_like(OpContext *c, const Value *v, double x);
+/* v, interpolated in f32 or f64, as t. Integers are truncated, but what rounding alone left just below a whole number is that number, so that an image of one value
+ * stays one. */
+Value *op_interpolated(OpContext *c, Value *v, DType t);
 
 /* A constant [n] of host elements, strings as Str, which live on. */
 Value *op_vector(OpContext *c, DType t, size_t n, const void *host);
