@@ -72,13 +72,6 @@ CN_INLINE float cn_softsign_f32(float x) {
   return cn_copysign_f32((float)((double)a / (1.0 + (double)a)), x);
 }
 
-/* Through f64, since errors of 2 u grow into the exponential: see cn_gelu_tanh_f64. */
-CN_INLINE float cn_gelu_tanh_f32(float x) {
-  const double b = (double)cn_clip_f32(x, -30.0f, 30.0f), u = 0x1.9884533d43651p+0 * b * (1.0 + 0.044715 * b * b);
-  const float y = (float)(b / (1.0 + cn_exp_short_f64(-cn_clip_f64(u, -700.0, 700.0))));
-  return cn_pick_f32(x > 30.0f, x, y);
-}
-
 CN_INLINE float cn_mish_f32(float x) {
   const double b = (double)cn_max_f32(x, -110.0f), e = cn_exp_short_f64(cn_min_f64(b, 40.0));
   const double n = e * (e + 2.0);
@@ -142,12 +135,6 @@ CN_INLINE float cn_erf_sqrt2_f32(float x) {
   return cn_copysign_f32(c[1][i] + t * slope, x);
 }
 
-/* (Phi(x) - 1/2) / x of z = x^2 for |x| < 0.8, minimax */
-CN_INLINE float cn_gelu_poly_f32(float z) {
-  const float z2 = z * z;
-  return (0x1.988452p-2f + z * -0x1.1057d4p-4f) + z2 * ((0x1.46b75cp-7f + z * -0x1.3491ecp-10f) + z2 * 0x1.a1de4ep-14f);
-}
-
 /* b e^(-b^2 / 2) P((b - 4) / (b + 4)) / (1 + b) = b erfc(b / sqrt(2)) / 2 for 0 <= b <= 15, P minimax. The square is taken
  * in two parts, since rounding it would show in the result. */
 CN_INLINE float cn_gelu_tail_f32(float b) {
@@ -169,14 +156,70 @@ CN_INLINE float cn_gelu_tail_f32(float b) {
   return cn_scale_f32(b * cn_quotient_f32(n, nl, d, dl), k);
 }
 
-/* x Phi(x): for positive x, x minus what negative x give, which keep their digits. */
-CN_INLINE float cn_gelu_f32(float x) {
-  const float a = cn_abs_f32(x);
-  const float g = cn_gelu_tail_f32(cn_min_f32(a, 15.0f));
-  const float near = x * (0.5f + x * cn_gelu_poly_f32(x * x));
-  const float far = cn_pick_f32(x < 0.0f, -g, x - g);
-  return cn_pick_f32(cn_abs_f32(x - 0.15f) < 0.65f, near, far);
+/* b Phi(-b) of b = c + t, in parts that get narrower the faster it falls: the centres c, then the factors of 1, t, t^2 ... t^6, minimax, relative to the
+ * function. As above, each centre but 0 lies where it is nearly a float. The last part, of b from 4.7 on, has what x - b Phi(-b) needs. */
+static const float cn_gelu_table[8][16] = {
+    {0x0p+0f, 0x1.1f384p-1f, 0x1.0b50e2p+0f, 0x1.759bccp+0f, 0x1.d8b034p+0f, 0x1.185fa4p+1f, 0x1.41a7p+1f, 0x1.69785p+1f,
+     0x1.8ddf6ep+1f, 0x1.b0b836p+1f, 0x1.d26328p+1f, 0x1.f28514p+1f, 0x1.085d62p+2f, 0x1.173606p+2f, 0x1.2598e4p+2f, 0x1.4b5676p+2f},
+    {0x0p+0f, 0x1.4a321ep-3f, 0x1.3cebb4p-3f, 0x1.afc00ap-4f, 0x1.ea4c9p-5f, 0x1.ff4aacp-6f, 0x1.ecfd1p-7f, 0x1.b6e81p-8f,
+     0x1.7f362p-9f, 0x1.407666p-10f, 0x1.00becap-11f, 0x1.918cfep-13f, 0x1.394bdp-14f, 0x1.d63506p-16f, 0x1.595302p-17f, 0x1.391ab4p-21f},
+    {0x1p-1f, 0x1.8a01d8p-4f, -0x1.7e31f4p-4f, -0x1.0727bap-3f, -0x1.9fdba8p-4f, -0x1.0aafa8p-4f, -0x1.2c4caap-5f, -0x1.2f7e1ep-6f,
+     -0x1.256098p-7f, -0x1.0bd73ap-8f, -0x1.cfc3fp-10f, -0x1.845adp-11f, -0x1.41c6a6p-12f, -0x1.fe8e2ep-14f, -0x1.8a925ap-15f, -0x1.94ef46p-19f},
+    {-0x1.98844ep-2f, -0x1.261ea6p-2f, -0x1.aedd6ap-4f, 0x1.24a706p-7f, 0x1.a2c08p-5f, 0x1.9f313ap-5f, 0x1.2bea8p-5f, 0x1.6a29f2p-6f,
+     0x1.8f9152p-7f, 0x1.968db8p-8f, 0x1.82116ep-9f, 0x1.5e0f92p-10f, 0x1.36a05ep-11f, 0x1.0650e8p-12f, 0x1.ad0bcep-14f, 0x1.f6c88cp-18f},
+    {-0x1.cdc114p-19f, 0x1.e10292p-4f, 0x1.dfb23ap-4f, 0x1.004212p-4f, 0x1.b0209cp-7f, -0x1.59cf1cp-7f, -0x1.0d8b88p-6f, -0x1.c599dap-7f,
+     -0x1.31f04ap-7f, -0x1.68f4dap-8f, -0x1.81bbd6p-9f, -0x1.816fe6p-10f, -0x1.72e924p-11f, -0x1.50ac2ap-12f, -0x1.2595aep-13f, -0x1.8877a2p-17f},
+    {0x1.108a9p-4f, 0x1.b96d42p-6f, -0x1.81c9e4p-6f, -0x1.2b23e6p-5f, -0x1.98341p-6f, -0x1.44ba2p-7f, -0x1.e697fcp-13f, 0x1.dbc9bap-9f,
+     0x1.024bcp-8f, 0x1.88767ap-9f, 0x1.f2492ep-10f, 0x1.1b580cp-10f, 0x1.2df268p-11f, 0x1.2b12fcp-12f, 0x1.1938p-13f, 0x1.be824ep-17f},
+    {-0x1.22ed6p-12f, -0x1.77e10ap-6f, -0x1.d7c06ap-7f, 0x1.72dd88p-10f, 0x1.1d227ep-7f, 0x1.fc0b58p-8f, 0x1.0e34cp-8f, 0x1.1adaa4p-10f,
+     -0x1.ad2f9ep-12f, -0x1.bad4d2p-11f, -0x1.9065d2p-11f, -0x1.186c54p-11f, -0x1.59634cp-12f, -0x1.7fb9f2p-13f, -0x1.8cad1ap-14f, -0x1.b7b136p-17f},
+    {-0x1.32a856p-7f, -0x1.d897dp-10f, 0x1.9d1f78p-8f, 0x1.543412p-8f, 0x1.17550cp-10f, -0x1.9d93cep-10f, -0x1.f61012p-10f, -0x1.46de3ep-10f,
+     -0x1.08b7bap-11f, -0x1.d41bd2p-15f, 0x1.104cd6p-13f, 0x1.4c74f8p-13f, 0x1.07dacp-13f, 0x1.5a878ap-14f, 0x1.96d468p-15f, 0x1.1d6664p-17f}};
+
+/* b sigmoid(-2 u(b)), u as in cn_gelu_tanh_f64, in the same parts. */
+static const float cn_gelu_tanh_table[8][16] = {
+    {0x0p+0f, 0x1.1ed7bp-1f, 0x1.0a6b8cp+0f, 0x1.778a22p+0f, 0x1.d7066ep+0f, 0x1.191486p+1f, 0x1.4196f6p+1f, 0x1.690b58p+1f,
+     0x1.8e4cf6p+1f, 0x1.b07128p+1f, 0x1.d1c6c6p+1f, 0x1.f20f56p+1f, 0x1.08bd72p+2f, 0x1.176e64p+2f, 0x1.25bf2p+2f, 0x1.4aff5ap+2f},
+    {0x0p+0f, 0x1.4a1a76p-3f, 0x1.3dedb4p-3f, 0x1.acb3ccp-4f, 0x1.f0032p-5f, 0x1.f51edp-6f, 0x1.df073p-7f, 0x1.9cadp-8f,
+     0x1.4b124ap-9f, 0x1.017e88p-10f, 0x1.708a9ep-12f, 0x1.ea37c4p-14f, 0x1.2e1162p-15f, 0x1.6bb1b8p-17f, 0x1.99a764p-19f, 0x1.2adb98p-24f},
+    {0x1p-1f, 0x1.8c6948p-4f, -0x1.79c44cp-4f, -0x1.073a1cp-3f, -0x1.a5c29p-4f, -0x1.0b9a18p-4f, -0x1.2f3442p-5f, -0x1.2f01dp-6f,
+     -0x1.14ca48p-7f, -0x1.e1c2fcp-9f, -0x1.7ed3c8p-10f, -0x1.18a17ep-11f, -0x1.7adbcap-13f, -0x1.ef4c6ap-15f, -0x1.2d799ep-16f, -0x1.0ce052p-21f},
+    {-0x1.98844ep-2f, -0x1.260c44p-2f, -0x1.b4a158p-4f, 0x1.347f96p-7f, 0x1.9c8e5cp-5f, 0x1.a199cep-5f, 0x1.334d96p-5f, 0x1.7713bap-6f,
+     0x1.930104p-7f, 0x1.912a0ap-8f, 0x1.6800a6p-9f, 0x1.26c234p-10f, 0x1.b8a0d2p-12f, 0x1.3b6b82p-13f, 0x1.a1f676p-15f, 0x1.c71cfcp-20f},
+    {-0x1.d012d2p-19f, 0x1.e117ecp-4f, 0x1.de09cp-4f, 0x1.f634f8p-5f, 0x1.e0b424p-7f, -0x1.479b94p-7f, -0x1.0caa54p-6f, -0x1.d68596p-7f,
+     -0x1.407cb4p-7f, -0x1.7cbe06p-8f, -0x1.8d32c6p-9f, -0x1.72ee4ap-10f, -0x1.37eae2p-11f, -0x1.eef0a8p-13f, -0x1.686ae2p-14f, -0x1.d1a482p-19f},
+    {0x1.11e442p-4f, 0x1.b48922p-6f, -0x1.8059fcp-6f, -0x1.24a72cp-5f, -0x1.96611cp-6f, -0x1.4bd694p-7f, -0x1.b16942p-11f, 0x1.bcf528p-9f,
+     0x1.0ac764p-8f, 0x1.a91992p-9f, 0x1.12675ap-9f, 0x1.2fd5dp-10f, 0x1.272602p-11f, 0x1.08623ep-12f, 0x1.ad3bf6p-14f, 0x1.6d085cp-18f},
+    {-0x1.28dd3ap-12f, -0x1.7bfbf2p-6f, -0x1.cdbd28p-7f, 0x1.d39ba8p-10f, 0x1.0d98e8p-7f, 0x1.e370b8p-8f, 0x1.164a0cp-8f, 0x1.6d1d78p-10f,
+     -0x1.0c125cp-12f, -0x1.bae6dp-11f, -0x1.bcd23p-11f, -0x1.422dc6p-11f, -0x1.7e06a6p-12f, -0x1.8ff2ecp-13f, -0x1.72c5d6p-14f, -0x1.0abep-17f},
+    {-0x1.398a76p-7f, -0x1.b22ebap-10f, 0x1.a4f21ep-8f, 0x1.4011b6p-8f, 0x1.afb402p-11f, -0x1.64267cp-10f, -0x1.c4a77ap-10f, -0x1.4a2358p-10f,
+     -0x1.41b314p-11f, -0x1.1da794p-13f, 0x1.dc8a72p-14f, 0x1.765416p-13f, 0x1.3d438ep-13f, 0x1.9e7b5cp-14f, 0x1.c6a048p-15f, 0x1.b625fp-18f}};
+
+/* From here down the parts would be too narrow. */
+#define CN_GELU_FAR (-4.6875f)
+
+CN_INLINE float cn_gelu_far_f32(float x) { return -cn_gelu_tail_f32(cn_min_f32(cn_abs_f32(x), 15.0f)); }
+
+/* Through f64, since errors of 2 u grow into the exponential. */
+CN_INLINE float cn_gelu_tanh_far_f32(float x) {
+  const double b = (double)cn_max_f32(x, -30.0f), u = 0x1.9884533d43651p+0 * b * (1.0 + 0.044715 * b * b);
+  return (float)(b / (1.0 + cn_exp_short_f64(-cn_max_f64(u, -700.0))));
 }
+
+/* For positive x, x minus what negative x give, which keep their digits. Vectors look the factors up in registers (kernels/lanes_f32.h). */
+CN_INLINE float cn_gelu_near_f32(const float (*c)[16], float x) {
+  const float a = cn_min_f32(cn_abs_f32(x), 5.65f), ones = cn_min_f32(a * (a * 0.3224f + 1.57f), 15.0f) + 0x1.8p23f; /* whose last bit is 1 */
+  const uint32_t i = cn_bits_f32(ones) & 15u;
+  const float t = a - c[0][i], t2 = t * t;
+  const float slope = (c[2][i] + t * c[3][i]) + t2 * ((c[4][i] + t * c[5][i]) + t2 * (c[6][i] + t * c[7][i]));
+  return cn_copysign_f32(cn_max_f32(x, 0.0f) - (c[1][i] + t * slope), x);
+}
+
+/* x Phi(x) */
+CN_INLINE float cn_gelu_f32(float x) { return x < CN_GELU_FAR ? cn_gelu_far_f32(x) : cn_gelu_near_f32(cn_gelu_table, x); }
+
+/* x (1 + tanh(u)) / 2: see cn_gelu_tanh_f64. */
+CN_INLINE float cn_gelu_tanh_f32(float x) { return x < CN_GELU_FAR ? cn_gelu_tanh_far_f32(x) : cn_gelu_near_f32(cn_gelu_tanh_table, x); }
 
 /* 1 / (1 + e^-x), by the exponential that cannot overflow */
 static inline double cn_sigmoid_f64(double x) {

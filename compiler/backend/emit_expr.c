@@ -339,9 +339,11 @@ void expr_print_depth(ExprPrinter *p, StrBuf *b, unsigned depth, unsigned indent
 }
 
 /* ---- functions of lanes: compilers make no vectors of those that look up tables ---------------------------------------------------- */
+static bool looks_up(ScalarFn fn) { return fn == SC_erf_sqrt2 || fn == SC_gelu || fn == SC_gelu_tanh; }
+
 static bool is_lane_call(const ExprPrinter *p, uint32_t node, unsigned depth) {
   const ExprNode *n = &p->e->nodes[node];
-  return n->kind == EXPR_FN && n->fn == SC_erf_sqrt2 && n->type == DT_f32 && p->depth[node] >= depth && !p->computed[node].len;
+  return n->kind == EXPR_FN && looks_up(n->fn) && n->type == DT_f32 && p->depth[node] >= depth && !p->computed[node].len;
 }
 
 bool expr_calls_lanes(const ExprPrinter *p, unsigned depth) {
@@ -362,17 +364,18 @@ static const bool *all_under(const ExprPrinter *p, uint32_t node) {
   return under;
 }
 
-void expr_print_lane_calls(ExprPrinter *p, StrBuf *b, unsigned depth, int lanes, const char *type, const char *index, unsigned indent) {
+void expr_print_lane_calls(ExprPrinter *p, StrBuf *b, unsigned depth, int lanes, const char *count, const char *type, const char *index, unsigned indent) {
   if (!expr_calls_lanes(p, depth)) return;
+  if (!count) count = arena_printf(p->c->arena, "%d", lanes).ptr;
   for (uint32_t i = 0; i < p->e->n; i++) {
     if (!is_lane_call(p, i, depth)) continue;
     const ExprNode *n = &p->e->nodes[i];
     p->wanted = all_under(p, n->args[0]);
     sb_printf(b, "%*sfloat %s%us[%d];\n%*sCN_LANES\n", (int)indent, "", p->prefix, i, lanes, (int)indent, "");
-    sb_printf(b, "%*sfor (%s %s = 0; %s < %d; %s++) {\n", (int)indent, "", type, index, index, lanes, index);
+    sb_printf(b, "%*sfor (%s %s = 0; %s < %s; %s++) {\n", (int)indent, "", type, index, index, count, index);
     for (unsigned d = depth; d <= p->n_axes; d++) expr_print_depth(p, b, d, indent + 2);
     sb_printf(b, "%*s%s%us[%s] = %.*s;\n%*s}\n", (int)indent + 2, "", p->prefix, i, index, STR_WHOLE(expr_bare(p->text[n->args[0]])), (int)indent, "");
-    sb_printf(b, "%*scn_%s_lanes_f32(%s%us, %d);\n", (int)indent, "", scalar_rows[n->fn].name, p->prefix, i, lanes);
+    sb_printf(b, "%*scn_%s_lanes_f32(%s%us, %s);\n", (int)indent, "", scalar_rows[n->fn].name, p->prefix, i, count);
     p->computed[i] = arena_printf(p->c->arena, "%s%us[%s]", p->prefix, i, index);
   }
   p->wanted = NULL;

@@ -83,7 +83,7 @@ static void print_lanes(NestPrinter *p, ExprPrinter *e, ExprPrinter *rest, unsig
   int64_t extent;
   sb_printf(b, "%*s%s i%u = %s;\n", (int)indent, "", index_type(p), last, axis_begin(p, last));
   sb_printf(b, "%*sfor (; i%u + %d <= %s; i%u += %d) {\n", (int)indent, "", last, LANES, size.ptr, last, LANES);
-  expr_print_lane_calls(e, b, last + 1, LANES, "int", "l", indent + 2);
+  expr_print_lane_calls(e, b, last + 1, LANES, NULL, "int", "l", indent + 2);
   sb_printf(b, "%*sCN_LANES\n%*sfor (int l = 0; l < %d; l++) {\n", (int)indent + 2, "", (int)indent + 2, "", LANES);
   expr_print_depth(e, b, last + 1, indent + 4);
   nest_store(p, e, expr_print_result(e), indent + 4);
@@ -161,7 +161,7 @@ static void print_map(NestPrinter *p) {
   expr_print_depth(&e, p->b, 0, indent);
   for (uint32_t j = 0; j < n; j++, indent += 2) {
     if (j == turned) open_turned(p, indent), indent += 2;
-    if (calls && j + 1 == n) expr_print_lane_calls(&e, p->b, n, (int)extent, index_type(p), p->coords[j].ptr, indent);
+    if (calls && j + 1 == n) expr_print_lane_calls(&e, p->b, n, (int)extent, NULL, index_type(p), p->coords[j].ptr, indent);
     if (lanes && j + 1 == n) sb_printf(p->b, "%*sCN_LANES\n", (int)indent, "");
     if (turned < n && j + 1 == n) sb_printf(p->b, "%*sfor (%s i%u = from; i%u < to; i%u++) {\n", (int)indent, "", index_type(p), j, j, j);
     else nest_open_loop(p, j, indent);
@@ -238,16 +238,18 @@ static void lane_loop(NestPrinter *p, ExprPrinter *e, const char *count, unsigne
   sb_printf(b, ";\n%*s}\n", (int)indent, "");
 }
 
-/* Runs of the innermost axis: lanes of the whole run, then the rest. `from` and `to` are texts of its bounds. */
-static void lane_runs(NestPrinter *p, ExprPrinter *e, uint32_t last, const char *from, const char *to, int rest, unsigned indent) {
+/* Runs of the innermost axis: lanes of the whole run, then the rest, if there can be any. `from` and `to` are texts of its bounds. */
+static void lane_runs(NestPrinter *p, ExprPrinter *e, ExprPrinter *plain, const char *from, const char *to, int rest, unsigned indent) {
+  const uint32_t last = p->n->n_axes - 1;
   StrBuf *b = p->b;
   sb_printf(b, "%*s%s i%u = %s;\n", (int)indent, "", index_type(p), last, from);
   sb_printf(b, "%*sfor (; i%u + %d <= %s; i%u += %d) {\n", (int)indent, "", last, LANES, to, last, LANES);
+  expr_print_lane_calls(e, b, last + 1, LANES, NULL, "int", "l", indent + 2);
   lane_loop(p, e, "16", indent + 2);
   nest_close_loop(p, indent);
   if (rest == 0) return;
   Str count = rest > 0 ? arena_printf(p->c->arena, "%d", rest) : arena_printf(p->c->arena, "(int)(%s - i%u)", to, last);
-  lane_loop(p, e, count.ptr, indent);
+  lane_loop(p, plain, count.ptr, indent);
 }
 
 static void declare_lanes(NestPrinter *p, const char *name, unsigned indent) {
@@ -268,7 +270,9 @@ static void reduce_lanes(NestPrinter *p) {
   const char *total = blocks ? "sum" : "acc";
   emit_dim(p->c, &size, n->extent[last]);
   p->coords[last] = arena_printf(p->c->arena, "(i%u + l)", last);
-  ExprPrinter e = nest_map_printer(p);
+  ExprPrinter e = nest_map_printer(p), rest = nest_map_printer(p);
+  StrBuf declared = sb_new(p->c->arena); /* what outer loops know is declared once, by e */
+  for (uint32_t j = 0; j <= last; j++) expr_print_depth(&rest, &declared, j, 0);
   expr_print_depth(&e, b, 0, 2);
   unsigned indent = open_loops(p, &e, 0, p->outer, 2);
   declare_lanes(p, total, indent);
@@ -277,13 +281,13 @@ static void reduce_lanes(NestPrinter *p) {
     sb_printf(b, "%*sfor (%s b = 0; b < %s; b += %d) {\n", (int)inner, "", index_type(p), size.data, BLOCK);
     sb_printf(b, "%*sconst %s end = %s - b < %d ? %s : b + %d;\n", (int)inner + 2, "", index_type(p), size.data, BLOCK, size.data, BLOCK);
     declare_lanes(p, "acc", inner + 2);
-    lane_runs(p, &e, last, "b", "end", known && extent % LANES == 0 ? 0 : -1, inner + 2);
+    lane_runs(p, &e, &rest, "b", "end", known && extent % LANES == 0 ? 0 : -1, inner + 2);
     sb_printf(b, "%*sfor (int l = 0; l < %d; l++) sum[l] = ", (int)inner + 2, "", LANES);
     sb_str(b, nest_combine(p, STR("sum[l]"), STR("acc[l]")));
     sb_puts(b, ";\n");
     nest_close_loop(p, inner);
   } else {
-    lane_runs(p, &e, last, "0", size.data, known ? (int)(extent % LANES) : -1, inner);
+    lane_runs(p, &e, &rest, "0", size.data, known ? (int)(extent % LANES) : -1, inner);
   }
   (void)close_loops(p, n->n_reduce - 1, inner);
   Str low = arena_printf(p->c->arena, "%s[l]", total), high = arena_printf(p->c->arena, "%s[l + h]", total);
@@ -315,6 +319,7 @@ static void reduce_strips(NestPrinter *p) {
   sb_printf(b, "%*sfor (int l = 0; l < n; l++) acc[l] = %.*s;\n", (int)indent, "", STR_WHOLE(expr_bare(zero)));
   unsigned inner = indent;
   for (uint32_t j = p->outer; j < n->n_axes; j++, inner += 2) nest_open_loop(p, j, inner);
+  expr_print_lane_calls(&e, b, strip + 1, STRIP, "n", "int", "l", inner);
   sb_printf(b, "%*sfor (int l = 0; l < n; l++) {\n", (int)inner, "");
   for (unsigned d = strip + 1; d <= n->n_axes; d++) expr_print_depth(&e, b, d, inner + 2);
   sb_printf(b, "%*sacc[l] = ", (int)inner + 2, "");

@@ -177,7 +177,7 @@ static void print_body(TilePrinter *p, StrBuf *b) {
   expr_print_depth(&e, b, 1, 4);
   expr_print_depth(&rest, &again, 1, 4);
   sb_printf(b, "    for (; j + %d <= n; j += %d) {\n", lanes, lanes);
-  expr_print_lane_calls(&e, b, 1 + COLUMN, lanes, "size_t", "l", 6);
+  expr_print_lane_calls(&e, b, 1 + COLUMN, lanes, NULL, "size_t", "l", 6);
   sb_printf(b, "      CN_LANES\n      for (size_t l = 0; l < %d; l++) {\n", lanes);
   for (unsigned depth = 1 + COLUMN; depth <= N_AXES; depth++) expr_print_depth(&e, b, depth, 8);
   sb_printf(b, "        y[j + l] = %.*s;\n      }\n    }\n", STR_WHOLE(expr_bare(expr_print_result(&e))));

@@ -19,11 +19,66 @@ CN_KERNEL cn_vf32 cn_erf_sqrt2_vf32(cn_vf32 x) {
   return cn_vf32_copysign(cn_vf32_add(cn_vf32_look_up(c[1], i), cn_vf32_mul(t, slope)), x);
 }
 
-/* v[0 .. n), in place; n is a literal. */
+CN_KERNEL cn_vf32 cn_gelu_near_vf32(const float (*c)[16], cn_vf32 x) {
+  const cn_vf32 a = cn_vf32_min(cn_vf32_set1(5.65f), cn_vf32_abs(x)), zero = cn_vf32_set1(0.0f);
+  const cn_vf32 place = cn_vf32_mul(a, cn_vf32_add(cn_vf32_mul(a, cn_vf32_set1(0.3224f)), cn_vf32_set1(1.57f)));
+  const cn_vf32 i = cn_vf32_add(cn_vf32_min(cn_vf32_set1(15.0f), place), cn_vf32_set1(0x1.8p23f));
+  const cn_vf32 t = cn_vf32_sub(a, cn_vf32_look_up(c[0], i)), t2 = cn_vf32_mul(t, t);
+  const cn_vf32 p2 = cn_vf32_add(cn_vf32_look_up(c[2], i), cn_vf32_mul(t, cn_vf32_look_up(c[3], i)));
+  const cn_vf32 p4 = cn_vf32_add(cn_vf32_look_up(c[4], i), cn_vf32_mul(t, cn_vf32_look_up(c[5], i)));
+  const cn_vf32 p6 = cn_vf32_add(cn_vf32_look_up(c[6], i), cn_vf32_mul(t, cn_vf32_look_up(c[7], i)));
+  const cn_vf32 slope = cn_vf32_add(p2, cn_vf32_mul(t2, cn_vf32_add(p4, cn_vf32_mul(t2, p6))));
+  const cn_vf32 under = cn_vf32_add(cn_vf32_look_up(c[1], i), cn_vf32_mul(t, slope));
+  return cn_vf32_copysign(cn_vf32_sub(cn_vf32_max(zero, x), under), x);
+}
+
+/* cn_gelu_f32 of x in place of y where that lies far below 0. */
+CN_KERNEL cn_vf32 cn_gelu_fill_far_vf32(cn_vf32 x, cn_vf32 y) {
+  float from[CN_VF32_LANES], to[CN_VF32_LANES];
+  cn_vf32_store(from, x);
+  cn_vf32_store(to, y);
+  CN_LANES
+  for (size_t i = 0; i < CN_VF32_LANES; i++) to[i] = cn_pick_f32(from[i] < CN_GELU_FAR, cn_gelu_far_f32(from[i]), to[i]);
+  return cn_vf32_load(to);
+}
+
+CN_KERNEL cn_vf32 cn_gelu_vf32(cn_vf32 x) {
+  const cn_vf32 y = cn_gelu_near_vf32(cn_gelu_table, x);
+  return cn_vf32_any_lt(x, cn_vf32_set1(CN_GELU_FAR)) ? cn_gelu_fill_far_vf32(x, y) : y;
+}
+
+/* cn_gelu_tanh_f32 of x in place of y where that lies far below 0. */
+CN_KERNEL cn_vf32 cn_gelu_tanh_fill_far_vf32(cn_vf32 x, cn_vf32 y) {
+  float from[CN_VF32_LANES], to[CN_VF32_LANES];
+  cn_vf32_store(from, x);
+  cn_vf32_store(to, y);
+  CN_LANES
+  for (size_t i = 0; i < CN_VF32_LANES; i++) to[i] = cn_pick_f32(from[i] < CN_GELU_FAR, cn_gelu_tanh_far_f32(from[i]), to[i]);
+  return cn_vf32_load(to);
+}
+
+CN_KERNEL cn_vf32 cn_gelu_tanh_vf32(cn_vf32 x) {
+  const cn_vf32 y = cn_gelu_near_vf32(cn_gelu_tanh_table, x);
+  return cn_vf32_any_lt(x, cn_vf32_set1(CN_GELU_FAR)) ? cn_gelu_tanh_fill_far_vf32(x, y) : y;
+}
+
+/* Each: v[0 .. n), in place. */
 CN_KERNEL void cn_erf_sqrt2_lanes_f32(float *v, size_t n) {
   const size_t whole = n / CN_VF32_LANES * CN_VF32_LANES;
   for (size_t i = 0; i < whole; i += CN_VF32_LANES) cn_vf32_store(v + i, cn_erf_sqrt2_vf32(cn_vf32_load(v + i)));
   for (size_t i = whole; i < n; i++) v[i] = cn_erf_sqrt2_f32(v[i]);
+}
+
+CN_KERNEL void cn_gelu_lanes_f32(float *v, size_t n) {
+  const size_t whole = n / CN_VF32_LANES * CN_VF32_LANES;
+  for (size_t i = 0; i < whole; i += CN_VF32_LANES) cn_vf32_store(v + i, cn_gelu_vf32(cn_vf32_load(v + i)));
+  for (size_t i = whole; i < n; i++) v[i] = cn_gelu_f32(v[i]);
+}
+
+CN_KERNEL void cn_gelu_tanh_lanes_f32(float *v, size_t n) {
+  const size_t whole = n / CN_VF32_LANES * CN_VF32_LANES;
+  for (size_t i = 0; i < whole; i += CN_VF32_LANES) cn_vf32_store(v + i, cn_gelu_tanh_vf32(cn_vf32_load(v + i)));
+  for (size_t i = whole; i < n; i++) v[i] = cn_gelu_tanh_f32(v[i]);
 }
 
 #endif

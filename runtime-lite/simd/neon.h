@@ -145,6 +145,8 @@ CN_KERNEL cn_vf32 cn_vf32_look_up(const float *table, cn_vf32 i) {
   return vreinterpretq_f32_u8(vqtbl4q_u8(all, at));
 }
 
+CN_KERNEL int cn_vf32_any_lt(cn_vf32 a, cn_vf32 b) { return vmaxvq_u32(vcltq_f32(a, b)) != 0; }
+
 CN_KERNEL cn_vf32 cn_vf32_keep_ge(cn_vf32 a, cn_vf32 b, cn_vf32 v) {
   return vreinterpretq_f32_u32(vbicq_u32(vreinterpretq_u32_f32(v), vcltq_f32(a, b)));
 }

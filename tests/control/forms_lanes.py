@@ -1,4 +1,4 @@
-"""GELU as exporters write it, whose error function vectors compute by tables: over axes of all lengths, in and behind other loops, twice, reduced, open."""
+"""GELU as exporters write it and as one operator, which vectors compute by tables: over axes of all lengths, in and behind other loops, twice, reduced, open."""
 import numpy as np
 
 from case_list import graph, random
@@ -58,3 +58,38 @@ form("gelu_behind_products", "float[9,20] x, float[1,3,11,13] v", "float[9,33] a
      + filled("l", 0.125, 20, 1, 3, 3) + "  o = Conv <pads = [1, 1, 1, 1], group = 20> (b, l)\n" + gelu("d", "o"), {"x": numbers(9, 20), "v": numbers(1, 3, 11, 13)})
 form("gelu_of_open_sizes", "float[n,m] x", "float[n,m] y, float[n] s", gelu("y", "x") + constant("axis", 1) + "  s = ReduceSum <keepdims = 0> (y, axis)\n",
      *[{"x": numbers(n, m)} for n, m in ((1, 1), (3, 16), (4, 33), (2, 0), (5, 100))])
+
+# One operator, whose values far below 0 are computed apart: none, some, all of a vector's.
+def wide(*shape, low=-9.0, high=6.0):
+    return np.random.default_rng(sum(shape)).uniform(low, high, shape).astype(np.float32)
+
+
+def operator(name, *more, **calls):
+    graph(name, *more, **calls, opset=20, ir=9)
+
+
+TANH = ' <approximate = "tanh"> '
+SHIFTS = ((-9.0, 6.0), (-4.6, 4.6), (-15.0, -4.7), (-0.5, 0.5))
+operator("gelu_operator_of_axes_of_all_lengths", f"f ({declared('x', SHAPES)}) => ({declared('y', SHAPES)}) {{" + "".join(f"\n  y{k} = Gelu{(' ', TANH)[k % 2]}(x{k})" for k in range(len(SHAPES))) + "\n}",
+         *[{f"x{k}": wide(*s, low=low, high=high) for k, s in enumerate(SHAPES)} for low, high in SHIFTS])
+operator("gelu_operator_behind_products", "f (float[9,20] x, float[1,3,11,13] v) => (float[9,33] a, float[1,20,11,13] b, float[1,20,11,13] d, float[9] s) {\n" + filled("w", 0.125, 20, 33)
+         + "  p = MatMul (x, w)\n  a = Gelu" + TANH + "(p)\n" + filled("k", 0.0625, 20, 3, 3, 3) + "  q = Conv <pads = [1, 1, 1, 1]> (v, k)\n  b = Gelu (q)\n" + filled("l", 0.125, 20, 1, 3, 3)
+         + "  o = Conv <pads = [1, 1, 1, 1], group = 20> (b, l)\n  d = Gelu" + TANH + "(o)\n" + constant("axis", 1) + "  h = Gelu (x)\n  s = ReduceSum <keepdims = 0> (h, axis)\n}",
+         *[{"x": wide(9, 20, low=low, high=high), "v": wide(1, 3, 11, 13, low=low, high=high)} for low, high in SHIFTS])
+operator("gelu_operator_of_open_sizes", "f (float[n,m] x, float[n,m] z) => (float[n,m] y, float[n,m] w) {\n  y = Gelu <approximate = \"tanh\"> (x)\n  t = Mul (x, z)\n  w = Gelu (t)\n}",
+         *[{"x": wide(n, m), "z": wide(n, m, low=-1.0, high=1.0)} for n, m in ((1, 1), (3, 16), (4, 33), (2, 0), (5, 100))])
+operator("gelu_operator_reduced", """f (float[40,3,70] x, float[5,64,33] z, float[n,m] v) => (float[40,3] a, float[5,33] b, float[n] c, float[m] d, float[5,64] e) {
+  last = Constant <value = int64[1] {2}> ()
+  middle = Constant <value = int64[1] {1}> ()
+  first = Constant <value = int64[1] {0}> ()
+  g = Gelu (x)
+  a = ReduceMean <keepdims = 0> (g, last)
+  h = Gelu""" + TANH + """(z)
+  b = ReduceSum <keepdims = 0> (h, middle)
+  i = Gelu (v)
+  c = ReduceMax <keepdims = 0> (i, middle)
+  j = Gelu""" + TANH + """(v)
+  d = ReduceSum <keepdims = 0> (j, first)
+  k = Gelu (z)
+  e = ReduceSum <keepdims = 0> (k, last)
+}""", *[{"x": wide(40, 3, 70), "z": wide(5, 64, 33), "v": wide(*v)} for v in ((1, 1), (3, 16), (17, 33), (70, 5), (2, 150))])

@@ -138,15 +138,22 @@ CN_DRIVER size_t check_exp(void) {
   return bad + (got[0] == got[0]);
 }
 
+static size_t differs(float got, float want) { return cn_bits_f32(got) != cn_bits_f32(want) && (got == got || want == want); }
+
 /* Functions of lanes give the bits of the scalar function, whatever the number of lanes. */
 CN_DRIVER size_t check_lanes(void) {
   enum { MOST = 2 * L + 3 };
   size_t bad = 0;
   for (uint32_t bits = 0; bits < UINT32_C(0xffff0000); bits += 5003 * MOST) {
-    float got[MOST], want[MOST];
-    for (uint32_t i = 0; i < MOST; i++) got[i] = cn_from_bits_f32(bits + 5003 * i), want[i] = cn_erf_sqrt2_f32(got[i]);
-    cn_erf_sqrt2_lanes_f32(got, MOST);
-    for (uint32_t i = 0; i < MOST; i++) bad += cn_bits_f32(got[i]) != cn_bits_f32(want[i]) && (got[i] == got[i] || want[i] == want[i]);
+    float erf[MOST], gelu[MOST], by_tanh[MOST];
+    for (uint32_t i = 0; i < MOST; i++) erf[i] = gelu[i] = by_tanh[i] = cn_from_bits_f32(bits + 5003 * i);
+    cn_erf_sqrt2_lanes_f32(erf, MOST);
+    cn_gelu_lanes_f32(gelu, MOST);
+    cn_gelu_tanh_lanes_f32(by_tanh, MOST);
+    for (uint32_t i = 0; i < MOST; i++) {
+      const float x = cn_from_bits_f32(bits + 5003 * i);
+      bad += differs(erf[i], cn_erf_sqrt2_f32(x)) + differs(gelu[i], cn_gelu_f32(x)) + differs(by_tanh[i], cn_gelu_tanh_f32(x));
+    }
   }
   return bad;
 }
