@@ -366,6 +366,7 @@ static const bool *all_under(const ExprPrinter *p, uint32_t node) {
 
 void expr_print_lane_calls(ExprPrinter *p, StrBuf *b, unsigned depth, int lanes, const char *count, const char *type, const char *index, unsigned indent) {
   if (!expr_calls_lanes(p, depth)) return;
+  const char *cast = count ? "(size_t)" : "";
   if (!count) count = arena_printf(p->c->arena, "%d", lanes).ptr;
   for (uint32_t i = 0; i < p->e->n; i++) {
     if (!is_lane_call(p, i, depth)) continue;
@@ -375,7 +376,7 @@ void expr_print_lane_calls(ExprPrinter *p, StrBuf *b, unsigned depth, int lanes,
     sb_printf(b, "%*sfor (%s %s = 0; %s < %s; %s++) {\n", (int)indent, "", type, index, index, count, index);
     for (unsigned d = depth; d <= p->n_axes; d++) expr_print_depth(p, b, d, indent + 2);
     sb_printf(b, "%*s%s%us[%s] = %.*s;\n%*s}\n", (int)indent + 2, "", p->prefix, i, index, STR_WHOLE(expr_bare(p->text[n->args[0]])), (int)indent, "");
-    sb_printf(b, "%*scn_%s_lanes_f32(%s%us, %s);\n", (int)indent, "", scalar_rows[n->fn].name, p->prefix, i, count);
+    sb_printf(b, "%*scn_%s_lanes_f32(%s%us, %s%s);\n", (int)indent, "", scalar_rows[n->fn].name, p->prefix, i, cast, count);
     p->computed[i] = arena_printf(p->c->arena, "%s%us[%s]", p->prefix, i, index);
   }
   p->wanted = NULL;

@@ -147,8 +147,9 @@ static bool norm_operand(Builder *b, const Value *x, Value **v, const char *what
   bool fits = rank <= x->type.rank;
   for (uint32_t i = 0; fits && i < rank; i++) {
     const Dim *own = (*v)->type.dims[i], *size = x->type.dims[x->type.rank - rank + i];
+    const Dim *coef;
     dims[i] = dim_is(own, 1) ? own : size;
-    fits = dim_is(own, 1) || dim_eq(b->ir->dims, own, size) != 0 || (own->lo <= 1 && own->hi >= 1);
+    fits = build_broadcast_coef(b, own, size, false, &coef);
   }
   if (!fits) build_error(b, DIAG_E0402, "%s %s does not fit input %s", what, build_shape_text(b, *v), build_shape_text(b, x));
   return fits && (*v = build_expand(b, *v, rank, dims)) != NULL;

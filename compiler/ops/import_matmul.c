@@ -11,7 +11,7 @@ static Value *scaled(OpContext *c, Value *x, float factor) {
   return build_fn2(b, SC_mul, x, dtype_is_float(t) ? build_scalar_f(b, t, (double)factor) : build_scalar_i(b, t, (int32_t)factor));
 }
 
-static bool is_whole(float factor) { return factor == (float)(int32_t)factor; }
+static bool is_whole(float factor) { return factor >= -0x1p31f && factor < 0x1p31f && factor == (float)(int32_t)factor; }
 
 bool import_gemm(OpContext *c) {
   Builder *b = &c->b;

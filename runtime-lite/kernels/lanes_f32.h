@@ -32,53 +32,32 @@ CN_KERNEL cn_vf32 cn_gelu_near_vf32(const float (*c)[16], cn_vf32 x) {
   return cn_vf32_copysign(cn_vf32_sub(cn_vf32_max(zero, x), under), x);
 }
 
-/* cn_gelu_f32 of x in place of y where that lies far below 0. */
-CN_KERNEL cn_vf32 cn_gelu_fill_far_vf32(cn_vf32 x, cn_vf32 y) {
+/* `far` of x in place of y where that lies far below 0. */
+CN_KERNEL cn_vf32 cn_gelu_fill_far_vf32(cn_vf32 x, cn_vf32 y, float (*far)(float)) {
   float from[CN_VF32_LANES], to[CN_VF32_LANES];
+  if (!cn_vf32_any_lt(x, cn_vf32_set1(CN_GELU_FAR))) return y;
   cn_vf32_store(from, x);
   cn_vf32_store(to, y);
   CN_LANES
-  for (size_t i = 0; i < CN_VF32_LANES; i++) to[i] = cn_pick_f32(from[i] < CN_GELU_FAR, cn_gelu_far_f32(from[i]), to[i]);
+  for (size_t i = 0; i < CN_VF32_LANES; i++) to[i] = cn_pick_f32(from[i] < CN_GELU_FAR, far(from[i]), to[i]);
   return cn_vf32_load(to);
 }
 
-CN_KERNEL cn_vf32 cn_gelu_vf32(cn_vf32 x) {
-  const cn_vf32 y = cn_gelu_near_vf32(cn_gelu_table, x);
-  return cn_vf32_any_lt(x, cn_vf32_set1(CN_GELU_FAR)) ? cn_gelu_fill_far_vf32(x, y) : y;
-}
+CN_KERNEL cn_vf32 cn_gelu_vf32(cn_vf32 x) { return cn_gelu_fill_far_vf32(x, cn_gelu_near_vf32(cn_gelu_table, x), cn_gelu_far_f32); }
 
-/* cn_gelu_tanh_f32 of x in place of y where that lies far below 0. */
-CN_KERNEL cn_vf32 cn_gelu_tanh_fill_far_vf32(cn_vf32 x, cn_vf32 y) {
-  float from[CN_VF32_LANES], to[CN_VF32_LANES];
-  cn_vf32_store(from, x);
-  cn_vf32_store(to, y);
-  CN_LANES
-  for (size_t i = 0; i < CN_VF32_LANES; i++) to[i] = cn_pick_f32(from[i] < CN_GELU_FAR, cn_gelu_tanh_far_f32(from[i]), to[i]);
-  return cn_vf32_load(to);
-}
+CN_KERNEL cn_vf32 cn_gelu_tanh_vf32(cn_vf32 x) { return cn_gelu_fill_far_vf32(x, cn_gelu_near_vf32(cn_gelu_tanh_table, x), cn_gelu_tanh_far_f32); }
 
-CN_KERNEL cn_vf32 cn_gelu_tanh_vf32(cn_vf32 x) {
-  const cn_vf32 y = cn_gelu_near_vf32(cn_gelu_tanh_table, x);
-  return cn_vf32_any_lt(x, cn_vf32_set1(CN_GELU_FAR)) ? cn_gelu_tanh_fill_far_vf32(x, y) : y;
-}
-
-/* Each: v[0 .. n), in place. */
-CN_KERNEL void cn_erf_sqrt2_lanes_f32(float *v, size_t n) {
+/* v[0 .. n), in place. */
+CN_KERNEL void cn_lanes_f32(float *v, size_t n, cn_vf32 (*vector)(cn_vf32), float (*one)(float)) {
   const size_t whole = n / CN_VF32_LANES * CN_VF32_LANES;
-  for (size_t i = 0; i < whole; i += CN_VF32_LANES) cn_vf32_store(v + i, cn_erf_sqrt2_vf32(cn_vf32_load(v + i)));
-  for (size_t i = whole; i < n; i++) v[i] = cn_erf_sqrt2_f32(v[i]);
+  for (size_t i = 0; i < whole; i += CN_VF32_LANES) cn_vf32_store(v + i, vector(cn_vf32_load(v + i)));
+  for (size_t i = whole; i < n; i++) v[i] = one(v[i]);
 }
 
-CN_KERNEL void cn_gelu_lanes_f32(float *v, size_t n) {
-  const size_t whole = n / CN_VF32_LANES * CN_VF32_LANES;
-  for (size_t i = 0; i < whole; i += CN_VF32_LANES) cn_vf32_store(v + i, cn_gelu_vf32(cn_vf32_load(v + i)));
-  for (size_t i = whole; i < n; i++) v[i] = cn_gelu_f32(v[i]);
-}
+CN_KERNEL void cn_erf_sqrt2_lanes_f32(float *v, size_t n) { cn_lanes_f32(v, n, cn_erf_sqrt2_vf32, cn_erf_sqrt2_f32); }
 
-CN_KERNEL void cn_gelu_tanh_lanes_f32(float *v, size_t n) {
-  const size_t whole = n / CN_VF32_LANES * CN_VF32_LANES;
-  for (size_t i = 0; i < whole; i += CN_VF32_LANES) cn_vf32_store(v + i, cn_gelu_tanh_vf32(cn_vf32_load(v + i)));
-  for (size_t i = whole; i < n; i++) v[i] = cn_gelu_tanh_f32(v[i]);
-}
+CN_KERNEL void cn_gelu_lanes_f32(float *v, size_t n) { cn_lanes_f32(v, n, cn_gelu_vf32, cn_gelu_f32); }
+
+CN_KERNEL void cn_gelu_tanh_lanes_f32(float *v, size_t n) { cn_lanes_f32(v, n, cn_gelu_tanh_vf32, cn_gelu_tanh_f32); }
 
 #endif

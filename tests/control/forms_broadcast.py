@@ -1,4 +1,4 @@
-"""Open sizes that broadcast where only a call tells which of them are 1: three and more operands, chains, ellipses, scales; and what was wrong beside them."""
+"""Open sizes that broadcast where only a call tells which of them are 1: three and more operands, chains, ellipses, scales of normalisations; sums over labels of other names; and integers that are scaled and interpolated."""
 import numpy as np
 
 from case_list import graph, random
