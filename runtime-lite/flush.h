@@ -56,12 +56,31 @@ CN_NOINLINE int cn_flushed_for(void *user, size_t n, void (*fn)(void *arg, size_
   return e->parallel_for(e->parallel_user, n, cn_flushed_share, &s);
 }
 
+typedef struct cn_flushed_span {
+  void (*fn)(void *arg, size_t from, size_t to);
+  void *arg;
+} cn_flushed_span;
+
+CN_NOINLINE void cn_flushed_range(void *arg, size_t from, size_t to) {
+  const cn_flushed_span *s = (const cn_flushed_span *)arg;
+  const uint64_t before = cn_flush_set(UINT64_MAX);
+  s->fn(s->arg, from, to);
+  (void)cn_flush_set(before);
+}
+
+CN_NOINLINE int cn_flushed_ranges(void *user, size_t n, void (*fn)(void *arg, size_t from, size_t to), void *arg) {
+  const castnet_env *e = (const castnet_env *)user;
+  cn_flushed_span s = {fn, arg};
+  return e->parallel_ranges(e->parallel_user, n, cn_flushed_range, &s);
+}
+
 static inline void cn_flush_begin(cn_flushed *f, const castnet_env *env) {
   cn_env_read(&f->caller, env);
   f->own = f->caller;
   if (f->caller.parallel_for != NULL) {
     f->own.parallel_for = cn_flushed_for;
     f->own.parallel_user = &f->caller;
+    if (f->caller.parallel_ranges != NULL) f->own.parallel_ranges = cn_flushed_ranges;
   }
   f->before = cn_flush_set(UINT64_MAX);
 }

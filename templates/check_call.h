@@ -343,6 +343,7 @@ static castnet_env env_new(const struct check_model *m, const char *weights) {
   env.size = sizeof env;
 #ifdef CHECK_THREADS
   env.parallel_for = castnet_pool_run;
+  env.parallel_ranges = castnet_pool_ranges;
   env.parallel_user = castnet_pool_new(CHECK_THREADS);
   if (!env.parallel_user) die("threads cannot be made");
 #endif

@@ -1,9 +1,9 @@
-/* Steps by shares on the caller's threads: beside a step function that does shares s0 .. s1, a struct of its arguments, a task that
- * does one share, and what hands the tasks out:
+/* Steps by shares on the caller's threads: beside a step function that does shares s0 .. s1, a struct of its arguments, what does so on any thread, and
+ * what hands the shares out:
  *
  *   struct step_3_conv_call { const float *x0; float *y; };
- *   static void step_3_conv_share(void *arg, size_t i) { ... step_3_conv(s0->x0, s0->y, i, i + 1); }
- *   static int step_3_conv_shares(const castnet_env *e, const float *x0, float *y) { ... cn_shares(e, 16, step_3_conv_share, &s0); } */
+ *   static void step_3_conv_part(void *arg, size_t s0, size_t s1) { ... step_3_conv(call->x0, call->y, s0, s1); }
+ *   static int step_3_conv_shares(const castnet_env *e, const float *x0, float *y) { ... cn_shares(e, 16, step_3_conv_part, &call); } */
 #include "backend/emit_steps.h"
 
 typedef struct Param { Str type, name; } Param; /* "const float *", "x0" */
@@ -41,14 +41,14 @@ static Str print_struct(EmitCtx *c, Str name, const Params *ps) {
   return own;
 }
 
-static Str print_share(EmitCtx *c, Str name, Str call, const Params *ps) {
+static Str print_part(EmitCtx *c, Str name, Str call, const Params *ps) {
   StrBuf b = sb_new(c->arena);
-  sb_printf(&b, "(void *arg, size_t i) {\n  const struct %.*s *s0 = arg;\n", STR_WHOLE(call));
-  sb_printf(&b, "  %.*s(%s, i, i + 1);\n}\n", STR_WHOLE(name), name_list(c->arena, ps, "s0->").ptr);
-  return emit_beside(c, name, "share", "void", sb_view(&b));
+  sb_printf(&b, "(void *arg, size_t s0, size_t s1) {\n  const struct %.*s *call = arg;\n", STR_WHOLE(call));
+  sb_printf(&b, "  %.*s(%s, s0, s1);\n}\n", STR_WHOLE(name), name_list(c->arena, ps, "call->").ptr);
+  return emit_beside(c, name, "part", "void", sb_view(&b));
 }
 
-static Str print_shares(EmitCtx *c, const StepShare *share, Str name, Str call, Str task, const Params *ps) {
+static Str print_shares(EmitCtx *c, const StepShare *share, Str name, Str call, Str part, const Params *ps) {
   StrBuf b = sb_new(c->arena);
   const Str names = name_list(c->arena, ps, "");
   sb_puts(&b, "(const castnet_env *e");
@@ -60,8 +60,8 @@ static Str print_shares(EmitCtx *c, const StepShare *share, Str name, Str call, 
     sb_printf(&b, " < %lld", (long long)share->least);
   }
   sb_printf(&b, ") {\n    %.*s(%s, 0, %u);\n    return CASTNET_OK;\n  }\n", STR_WHOLE(name), names.ptr, share->n);
-  sb_printf(&b, "  struct %.*s s0 = {%s};\n", STR_WHOLE(call), names.ptr);
-  sb_printf(&b, "  return cn_shares(e, %u, %.*s, &s0);\n}\n", share->n, STR_WHOLE(task));
+  sb_printf(&b, "  struct %.*s call = {%s};\n", STR_WHOLE(call), names.ptr);
+  sb_printf(&b, "  return cn_shares(e, %u, %.*s, &call);\n}\n", share->n, STR_WHOLE(part));
   return emit_beside(c, name, "shares", "int", sb_view(&b));
 }
 
@@ -72,9 +72,9 @@ void emit_shares(EmitCtx *c, const Step *s, Str name, Str params, Str args) {
   Str *own = map_get(&c->shared, sb_view(&key));
   if (!own) {
     const Params ps = read_params(c->arena, params);
-    const Str call = print_struct(c, name, &ps), task = print_share(c, name, call, &ps);
+    const Str call = print_struct(c, name, &ps), part = print_part(c, name, call, &ps);
     own = NEW(c->arena, Str);
-    *own = print_shares(c, &s->share, name, call, task, &ps);
+    *own = print_shares(c, &s->share, name, call, part, &ps);
     map_put(&c->shared, sb_view(&key), own);
   }
   StrBuf all = sb_new(c->arena);

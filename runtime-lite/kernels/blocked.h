@@ -5,6 +5,7 @@
 #define CN_KERNELS_BLOCKED_H
 
 #include "kernels/window.h"
+#include "share.h"
 
 /* The input as the tiles walk it. A plain input is copied with its padding and with channels innermost: what a row of the
  * window covers then lies together and acts as one run of channels. Pixels that a window of one place reads by strides are copied side by side. */
@@ -132,18 +133,26 @@ CN_INLINE size_t cn_blocked_most(const cn_window *w, cn_blocked_way way) {
   return cn_min(most, cn_max(cn_ceil_div(cn_volume(w->out), unit), 1)) * unit;
 }
 
-/* Pixels of one task of some of a call's output blocks: as many, or fewer where an image has but one or two such tasks, of 2^17 products or more. A call for
- * several tasks takes them together. By sizes alone. */
+/* Tasks that an image is parted into for some of a call's output blocks: an even number, so that two threads have as much to do, of 2^14 products or more each where a call for
+ * several takes them together, else of 2^16; with all output blocks no more than 16, but where pixels are too many for one. Evenly, of whole units. By sizes alone. */
+CN_INLINE size_t cn_blocked_across(const cn_window *w, size_t blocks, cn_blocked_way way, size_t lanes) {
+  const size_t unit = cn_max(cn_blocked_unit(w, way), 1), all = cn_ceil_div(cn_volume(w->out), unit), groups = cn_max(w->images * w->groups * (blocks / way.blocks), 1);
+  const size_t worth = (size_t)1 << (way.slides || w->c < lanes ? 16 : 14);
+  const size_t least = cn_ceil_div(worth, cn_max(unit * way.blocks * lanes * w->c * cn_volume(w->kernel), 1));
+  size_t n = groups < 16 ? 2 * cn_ceil_div(8, groups) : 1;
+  while (n > 1 && all < n * least) n = n > 2 ? 2 * (n / 4) : 1;
+  return cn_max(cn_min(n, all), cn_ceil_div(all, cn_blocked_most(w, way) / unit));
+}
+
+/* Pixels of one of these tasks, at most. */
 CN_INLINE size_t cn_blocked_span(const cn_window *w, size_t blocks, cn_blocked_way way, size_t lanes) {
-  const size_t unit = cn_max(cn_blocked_unit(w, way), 1), most = cn_blocked_most(w, way);
-  const size_t all = cn_ceil_div(cn_volume(w->out), unit), groups = cn_max(w->images * w->groups * (blocks / way.blocks), 1);
-  const size_t least = cn_ceil_div((size_t)1 << 17, cn_max(unit * way.blocks * lanes * w->c * cn_volume(w->kernel), 1));
-  return cn_min(cn_max(cn_ceil_div(all, cn_ceil_div(16, groups)), least) * unit, most);
+  const size_t unit = cn_max(cn_blocked_unit(w, way), 1), all = cn_ceil_div(cn_volume(w->out), unit);
+  return cn_ceil_div(all, cn_max(cn_blocked_across(w, blocks, way, lanes), 1)) * unit;
 }
 
 /* Tasks of a call for `blocks` output blocks: some pixels of an image for way.blocks of them; neighbours share what they know of the pixels. */
 CN_INLINE size_t cn_blocked_count(const cn_window *w, size_t blocks, cn_blocked_way way, size_t lanes) {
-  return w->images * w->groups * cn_ceil_div(cn_volume(w->out), cn_blocked_span(w, blocks, way, lanes)) * (blocks / way.blocks);
+  return w->images * w->groups * cn_blocked_across(w, blocks, way, lanes) * (blocks / way.blocks);
 }
 
 /* Output rows whose input is copied at a time: a task's at least, and so many that what two copies share, which moves, is no more than half. */

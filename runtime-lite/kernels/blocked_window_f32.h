@@ -29,9 +29,10 @@ typedef struct cn_blocked_band {
   size_t image, block, y0, y1;
 } cn_blocked_band;
 
-/* Bands of an image: of some 256 places, at most 8, so that setting out on one costs little. By sizes alone. */
+/* Bands of an image: of some 256 places, at most 8, so that setting out on one costs little; two, where there are rows for them, so that two threads keep to the
+ * halves of an image that convolutions give them. By sizes alone. */
 CN_INLINE size_t cn_blocked_bands(const cn_window *w) {
-  return cn_max(cn_min(cn_min(cn_volume(w->out) / 256, w->out[1]), 8), 1);
+  return cn_max(cn_min(cn_min(cn_volume(w->out) / 256, w->out[1]), 8), w->out[1] < 8 ? 1 : 2);
 }
 
 /* Where an image's band begins. */

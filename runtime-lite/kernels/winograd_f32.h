@@ -146,7 +146,8 @@ CN_KERNEL void cn_winograd_before_f32(size_t n, const cn_winograd_job *j) {
 /* ---- the products ---- */
 /* One place's product for one group of output blocks: out [count][row of m] = in [count][in_row] weights [depth][blocks][LANES] */
 typedef struct cn_winograd_product {
-  const float *in, *weights, *end; /* end: of all weights, which are asked for ahead of their turn */
+  const float *in, *weights;
+  const float *then, *end; /* the weights that come after these, and the end of all, which are asked for ahead of their turn */
   float *out;
   size_t count, in_row, out_row, depth, blocks, part;
 } cn_winograd_product;
@@ -182,7 +183,7 @@ CN_KERNEL void cn_winograd_product_of(const cn_winograd_product *p, size_t nb, s
   const size_t step = cn_min(nb * CN_VF32_LANES > 32 ? 32 : 16, cn_ceil_div(nb * CN_VF32_LANES, cn_ceil_div(p->count, np)));
   for (size_t c0 = 0; c0 < p->depth; c0 += each) {
     const size_t c1 = cn_min(p->depth, c0 + each);
-    const float *next = p->weights + c1 * nb * CN_VF32_LANES;
+    const float *next = c1 < p->depth ? p->weights + c1 * nb * CN_VF32_LANES : p->then;
     for (size_t t = 0; t < p->count; t += np) {
       const size_t asked = t / np * (c1 - c0) * step;
       const float *ahead = asked < (size_t)(p->end - next) ? next + asked : p->weights;
@@ -291,12 +292,14 @@ CN_KERNEL void cn_winograd_products_f32(size_t n, const cn_winograd_job *j, size
   const cn_winograd_f32_args *a = j->args;
   const size_t blocks = a->window.m / CN_VF32_LANES, depth = a->window.c * a->window.kernel[0], one = depth * a->window.m;
   const size_t skipped = a->window.c * j->seen.from, seen = a->window.c * (j->seen.to - j->seen.from);
+  const float *const end = a->weights + cn_winograd_places(n) * one;
   for (size_t e = 0; e < cn_winograd_places(n); e++) {
     for (size_t g = g0; g < g1; g++) {
       const size_t b0 = cn_winograd_block(blocks, a->groups, g), b1 = cn_winograd_block(blocks, a->groups, g + 1);
+      const size_t after = g + 1 < g1 ? e * one + b1 * depth * CN_VF32_LANES : (e + 1) * one + cn_winograd_block(blocks, a->groups, g0) * depth * CN_VF32_LANES;
       const cn_winograd_product p = {j->before + e * j->before_plane,
                                      a->weights + e * one + (b0 * depth + skipped * (b1 - b0)) * CN_VF32_LANES,
-                                     a->weights + cn_winograd_places(n) * one, j->after + e * j->after_plane + b0 * CN_VF32_LANES,
+                                     after < (size_t)(end - a->weights) ? a->weights + after : end, end, j->after + e * j->after_plane + b0 * CN_VF32_LANES,
                                      j->count, j->before_row, a->window.m, seen, b1 - b0, a->part};
       cn_winograd_product_f32(&p);
     }

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <time.h>
@@ -37,7 +38,9 @@ struct castnet_pool {
   /* The caller's: what is to be done. */
   _Alignas(CACHE_LINE) atomic_uint round; /* changes when there is work, and at the end */
   atomic_size_t active;                   /* threads that have a lane: no more than there are indices */
+  atomic_bool several;                    /* neighbours may be taken together: who comes late reads it, too, so it says nothing of fn and ranges */
   void (*fn)(void *arg, size_t i);
+  void (*ranges)(void *arg, size_t from, size_t to); /* in place of it */
   void *arg;
   /* The threads': indices that they have done, of all calls, those of the caller's thread apart. */
   _Alignas(CACHE_LINE) atomic_size_t finished;
@@ -63,25 +66,38 @@ static void pause_thread(void) {
 #endif
 }
 
-static int take(Lane *lane, int front, size_t *ret) {
+/* How many of a lane's indices are taken at once, where it may be several: a part is left for whoever is done sooner. */
+static uint32_t some(uint32_t left, bool front) { return front ? left - left / 4 : (left + 1) / 2; }
+
+/* Indices from *ret on. Returns how many. */
+static uint32_t take(Lane *lane, bool front, bool several, size_t *ret) {
   uint64_t range = atomic_load_explicit(&lane->range, memory_order_relaxed);
   while ((uint32_t)range < (uint32_t)(range >> 32)) {
-    const uint64_t rest = front ? range + 1 : range - ((uint64_t)1 << 32);
+    const uint32_t n = several ? some((uint32_t)(range >> 32) - (uint32_t)range, front) : 1;
+    const uint64_t rest = front ? range + n : range - ((uint64_t)n << 32);
     if (atomic_compare_exchange_weak_explicit(&lane->range, &range, rest, memory_order_acquire, memory_order_relaxed)) {
       *ret = front ? (uint32_t)range : (uint32_t)(rest >> 32);
-      return 1;
+      return n;
     }
   }
   return 0;
 }
 
+/* Indices that have been taken. */
+static void do_indices(castnet_pool *p, size_t i, size_t n) {
+  if (p->ranges) p->ranges(p->arg, i, i + n);
+  else
+    for (size_t k = 0; k < n; k++) p->fn(p->arg, i + k);
+}
+
 /* All that is to be had, the own lane first. Returns how much that was. */
 static size_t work(castnet_pool *p, size_t own) {
-  size_t done = 0, i;
+  size_t done = 0, i, n;
   const size_t active = atomic_load_explicit(&p->active, memory_order_relaxed);
+  const bool several = atomic_load_explicit(&p->several, memory_order_relaxed);
   for (size_t k = 0; k < active && own < active; k++) {
     Lane *lane = &p->lanes[(own + k) % active];
-    for (; take(lane, k == 0, &i); done++) p->fn(p->arg, i);
+    for (; (n = take(lane, k == 0, several, &i)) != 0; done += n) do_indices(p, i, n);
   }
   return done;
 }
@@ -149,11 +165,6 @@ static void wait_for_all(castnet_pool *p, size_t finished) {
   (void)pthread_mutex_unlock(&p->mutex);
 }
 
-static int run_alone(size_t n, void (*fn)(void *arg, size_t i), void *arg) {
-  for (size_t i = 0; i < n; i++) fn(arg, i);
-  return 0;
-}
-
 /* All threads sleep, and what is to do is not worth waking them yet. */
 static int sleeps_on(castnet_pool *p, size_t n) {
   if (atomic_load_explicit(&p->asleep, memory_order_relaxed) + 1 < p->threads) {
@@ -166,18 +177,19 @@ static int sleeps_on(castnet_pool *p, size_t n) {
   return 0;
 }
 
-int castnet_pool_run(void *pool, size_t n, void (*fn)(void *arg, size_t i), void *arg) {
-  castnet_pool *p = pool;
-  if (n < 2 || n > UINT32_MAX || p->threads < 2 || atomic_flag_test_and_set(&p->busy)) return run_alone(n, fn, arg);
+/* All n indices on the threads; 0: the caller is to do it alone. One of fn and ranges is NULL. */
+static int run(castnet_pool *p, size_t n, void (*fn)(void *arg, size_t i), void (*ranges)(void *arg, size_t from, size_t to), void *arg) {
+  if (n < 2 || n > UINT32_MAX || p->threads < 2 || atomic_flag_test_and_set(&p->busy)) return 0;
   if (sleeps_on(p, n)) {
-    (void)run_alone(n, fn, arg);
     atomic_flag_clear(&p->busy);
     return 0;
   }
   const size_t active = n < p->threads ? n : p->threads, before = atomic_load(&p->finished);
   p->fn = fn;
+  p->ranges = ranges;
   p->arg = arg;
   atomic_store_explicit(&p->active, active, memory_order_relaxed);
+  atomic_store_explicit(&p->several, ranges != NULL, memory_order_relaxed);
   for (size_t k = 0; k < active; k++) {
     const uint64_t from = n * k / active, to = n * (k + 1) / active;
     atomic_store_explicit(&p->lanes[k].range, to << 32 | from, memory_order_release);
@@ -186,6 +198,17 @@ int castnet_pool_run(void *pool, size_t n, void (*fn)(void *arg, size_t i), void
   const size_t own = work(p, 0);
   wait_for_all(p, before + (n - own));
   atomic_flag_clear(&p->busy);
+  return 1;
+}
+
+int castnet_pool_run(void *pool, size_t n, void (*fn)(void *arg, size_t i), void *arg) {
+  if (!run(pool, n, fn, NULL, arg))
+    for (size_t i = 0; i < n; i++) fn(arg, i);
+  return 0;
+}
+
+int castnet_pool_ranges(void *pool, size_t n, void (*fn)(void *arg, size_t from, size_t to), void *arg) {
+  if (n && !run(pool, n, NULL, fn, arg)) fn(arg, 0, n);
   return 0;
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT-0 */
-/* A pool of threads for code compiled by castnet: what castnet_env.parallel_for may be, C11 and POSIX threads.
+/* A pool of threads for code compiled by castnet: what castnet_env.parallel_for and parallel_ranges may be, C11 and POSIX threads.
  *
  *   castnet_pool *pool = castnet_pool_new(0);
- *   castnet_env env = {.size = sizeof env, .parallel_for = castnet_pool_run, .parallel_user = pool, .line_ns = castnet_pool_line_ns(pool)};
+ *   castnet_env env = {.size = sizeof env, .parallel_for = castnet_pool_run, .parallel_ranges = castnet_pool_ranges, .parallel_user = pool,
+ *                      .line_ns = castnet_pool_line_ns(pool)};
  *   ... N_run(&in, &out, ws, ws_size, &env) ...
  *   castnet_pool_free(pool);
  *
@@ -38,6 +39,10 @@ uint32_t castnet_pool_line_ns(castnet_pool *pool);
 /* Runs fn(arg, i) for each i < n and returns 0 when all are done. The pool serves one caller at a time: while it does, others (and fn
  * itself) run all of theirs alone, in order. */
 int castnet_pool_run(void *pool, size_t n, void (*fn)(void *arg, size_t i), void *arg);
+
+/* The same for castnet_env.parallel_ranges: fn(arg, from, to) for a few ranges that have each i < n in one of them. Each thread takes the most of its part at once, so that
+ * little is done twice, and leaves the rest to whoever is done first. */
+int castnet_pool_ranges(void *pool, size_t n, void (*fn)(void *arg, size_t from, size_t to), void *arg);
 
 #ifdef __cplusplus
 }

@@ -355,6 +355,15 @@ static void *run(void *p) {
   s->fn(s->arg, s->i);
   return NULL;
 }
+static int ranges;
+typedef struct Whole {
+  void (*fn)(void *arg, size_t from, size_t to);
+  void *arg;
+} Whole;
+static void half(void *arg, size_t i) {
+  const Whole *w = arg;
+  w->fn(w->arg, i * 2, i * 2 + 2);
+}
 static int on_threads(void *user, size_t n, void (*fn)(void *arg, size_t i), void *arg) {
   for (size_t i = 0; i < n; i++, shares++) {
     Share s = {fn, arg, i};
@@ -363,17 +372,25 @@ static int on_threads(void *user, size_t n, void (*fn)(void *arg, size_t i), voi
   }
   return 0;
 }
+static int by_ranges(void *user, size_t n, void (*fn)(void *arg, size_t from, size_t to), void *arg) {
+  Whole w = {fn, arg};
+  ranges++;
+  return n % 2 || on_threads(user, n / 2, half, &w);
+}
 int main(void) {
   static float x[64], y[64];
-  volatile float tiny = 1e-40f, half = 0.5f;
+  volatile float tiny = 1e-40f, quarter = 0.25f;
   castnet_env env = {.size = sizeof env, .parallel_for = on_threads};
   m_inputs in = {.x = x};
   m_outputs out = {.y = y};
-  for (int i = 0; i < 64; i++) x[i] = tiny, y[i] = 1;
-  if (m_run(&in, &out, NULL, 0, &env) != CASTNET_OK || shares < 2) return 1;
-  for (int i = 0; i < 64; i++)
-    if (y[i] != 0) return 2;
-  return tiny * half > 0 ? 0 : 3;
+  for (int k = 0; k < 2; k++) {
+    for (int i = 0; i < 64; i++) x[i] = tiny, y[i] = 1;
+    if (m_run(&in, &out, NULL, 0, &env) != CASTNET_OK || shares < 2 || ranges != k) return 1;
+    for (int i = 0; i < 64; i++)
+      if (y[i] != 0) return 2;
+    env.parallel_ranges = by_ranges;
+  }
+  return tiny * quarter > 0 ? 0 : 3;
 }
 ''')
     built = harness.run([b.cc, "-O1", "-ffp-contract=off", "-pthread", *sorted((b.folder / "flush").glob("*.c")), "-o", b.folder / "flush" / "main", "-lm"], 120)

@@ -37,12 +37,22 @@ static void mark(void *arg, size_t i) {
   if (j->pool) EXPECT(castnet_pool_run(j->pool, 10, inner, &j->sum[i]) == 0);
 }
 
+static void mark_range(void *arg, size_t from, size_t to) {
+  EXPECT(from < to && to <= MOST);
+  for (size_t i = from; i < to && i < MOST; i++) mark(arg, i);
+}
+
 static void check_run(castnet_pool *pool, size_t n, int nested) {
   Job j;
   memset(&j, 0, sizeof j);
   nested = nested && n > 1 && castnet_pool_threads(pool) > 1; /* one index leaves the pool to a call in it */
   j.pool = nested ? pool : NULL;
   EXPECT(castnet_pool_run(pool, n, mark, &j) == 0);
+  for (size_t i = 0; i < MOST; i++) EXPECT(j.seen[i] == (i < n));
+  for (size_t i = 0; nested && i < n; i++) EXPECT(j.sum[i] == 45);
+  memset(&j, 0, sizeof j);
+  j.pool = nested ? pool : NULL;
+  EXPECT(castnet_pool_ranges(pool, n, mark_range, &j) == 0);
   for (size_t i = 0; i < MOST; i++) EXPECT(j.seen[i] == (i < n));
   for (size_t i = 0; nested && i < n; i++) EXPECT(j.sum[i] == 45);
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Steps in shares give the same bits whoever runs them: 1, 2, 3, 7 threads, one thread in any order, no threads, an older environment.
+"""Steps in shares give the same bits whoever runs them: 1, 2, 3, 7 threads, one thread in any order, by ranges or one by one, no threads, an older environment.
 
   run.py --castnet build/compiler/castnet --cases DIR [--models DIR]
 
@@ -48,17 +48,19 @@ def pool_test(folder):
     return text if code else "" if run([program]) == (0, "the pool does what it says\n") else run([program])[1]
 
 
-def build(folder, sanitize, old):
-    """The program of the kept objects with orders.c; why not, if so."""
+def build(folder, sanitize, until=None):
+    """The program of the kept objects with orders.c; why not, if so. until: the member before which its environment ends."""
     source = folder / "castnet_check.c"
     call = folder / "castnet_check_call.h"
-    if old:  # an environment that ends before the hook
-        call.write_text(call.read_text().replace("env.size = sizeof env;", "env.size = offsetof(castnet_env, parallel_for);"))
+    whole = call.read_text()
+    if until:
+        call.write_text(whole.replace("env.size = sizeof env;", f"env.size = offsetof(castnet_env, {until});"))
     objects = sorted(p for p in folder.glob("[0-9]*.o") if p.name != "0.o")
-    program = folder / ("program_old" if old else "program")
+    program = folder / f"program_{until}"
     flags = ["-g", "-fsanitize=thread"] if sanitize else []
     code, text = run(["gcc", "-O1", *flags, "-DCHECK_THREADS=1", f"-I{folder}", f"-I{RUNTIME}", f"-I{RUNTIME}/pool", source, HERE / "orders.c", *objects,
                       "-o", program, "-pthread"])
+    call.write_text(whole)
     return program, "" if code == 0 else text
 
 
@@ -104,21 +106,23 @@ def check(options, name, model, folder, sanitize):
         return f"castnet check: {text.strip()[-300:]}", 0
     expected = (folder / "outputs").read_bytes()
     calls = 0
-    for order in ORDERS if not sanitize else ("3",):
-        if order == ORDERS[0] or sanitize:
-            program, why = build(folder, sanitize, False)
-            if why:
-                return why[-2000:], 0
-        code, text = run([program, 0, folder / "inputs", folder / "got"], env={**os.environ, "ORDER": order})
-        calls += "calls" in text
-        if code or "WARNING" in text:
-            return f"ORDER={order}: exit {code}: {text[-3000:]}", calls
-        if (folder / "got").read_bytes() != expected:
-            return f"ORDER={order}: other bits than without threads", calls
-    program, why = build(folder, sanitize, True)
+    for until, orders in ((None, ORDERS), ("parallel_ranges", ORDERS[1:3])) if not sanitize else ((None, ("3",)),):
+        program, why = build(folder, sanitize, until)
+        if why:
+            return why[-2000:], 0
+        for order in orders:
+            code, text = run([program, 0, folder / "inputs", folder / "got"], env={**os.environ, "ORDER": order})
+            calls += "calls" in text or "ranges" in text
+            if code or "WARNING" in text or (until and "ranges" in text):
+                return f"ORDER={order}: exit {code}: {text[-3000:]}", calls
+            if (folder / "got").read_bytes() != expected:
+                return f"ORDER={order}: other bits than without threads", calls
+    program, why = build(folder, sanitize, "parallel_for")
+    if why:
+        return why[-2000:], calls
     code, text = run([program, 0, folder / "inputs", folder / "got"], env={**os.environ, "ORDER": "never"})
-    if why or code or (folder / "got").read_bytes() != expected:
-        return f"an older environment: exit {code}: {why}{text[-300:]}", calls
+    if code or (folder / "got").read_bytes() != expected:
+        return f"an older environment: exit {code}: {text[-300:]}", calls
     return "", calls
 
 
