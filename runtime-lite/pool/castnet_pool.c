@@ -177,12 +177,21 @@ static int sleeps_on(castnet_pool *p, size_t n) {
   return 0;
 }
 
-/* All n indices on the threads; 0: the caller is to do it alone. One of fn and ranges is NULL. */
-static int run(castnet_pool *p, size_t n, void (*fn)(void *arg, size_t i), void (*ranges)(void *arg, size_t from, size_t to), void *arg) {
-  if (n < 2 || n > UINT32_MAX || p->threads < 2 || atomic_flag_test_and_set(&p->busy)) return 0;
+/* One of fn and ranges is NULL. */
+static void run_alone(size_t n, void (*fn)(void *arg, size_t i), void (*ranges)(void *arg, size_t from, size_t to), void *arg) {
+  if (ranges && n) ranges(arg, 0, n);
+  for (size_t i = 0; !ranges && i < n; i++) fn(arg, i);
+}
+
+static void run(castnet_pool *p, size_t n, void (*fn)(void *arg, size_t i), void (*ranges)(void *arg, size_t from, size_t to), void *arg) {
+  if (n < 2 || n > UINT32_MAX || p->threads < 2 || atomic_flag_test_and_set(&p->busy)) {
+    run_alone(n, fn, ranges, arg);
+    return;
+  }
   if (sleeps_on(p, n)) {
+    run_alone(n, fn, ranges, arg);
     atomic_flag_clear(&p->busy);
-    return 0;
+    return;
   }
   const size_t active = n < p->threads ? n : p->threads, before = atomic_load(&p->finished);
   p->fn = fn;
@@ -198,17 +207,15 @@ static int run(castnet_pool *p, size_t n, void (*fn)(void *arg, size_t i), void 
   const size_t own = work(p, 0);
   wait_for_all(p, before + (n - own));
   atomic_flag_clear(&p->busy);
-  return 1;
 }
 
 int castnet_pool_run(void *pool, size_t n, void (*fn)(void *arg, size_t i), void *arg) {
-  if (!run(pool, n, fn, NULL, arg))
-    for (size_t i = 0; i < n; i++) fn(arg, i);
+  run(pool, n, fn, NULL, arg);
   return 0;
 }
 
 int castnet_pool_ranges(void *pool, size_t n, void (*fn)(void *arg, size_t from, size_t to), void *arg) {
-  if (n && !run(pool, n, NULL, fn, arg)) fn(arg, 0, n);
+  run(pool, n, NULL, fn, arg);
   return 0;
 }
 
