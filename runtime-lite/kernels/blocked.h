@@ -147,7 +147,7 @@ CN_INLINE size_t cn_blocked_across(const cn_window *w, size_t blocks, cn_blocked
 /* Pixels of one of these tasks, at most. */
 CN_INLINE size_t cn_blocked_span(const cn_window *w, size_t blocks, cn_blocked_way way, size_t lanes) {
   const size_t unit = cn_max(cn_blocked_unit(w, way), 1), all = cn_ceil_div(cn_volume(w->out), unit);
-  return cn_ceil_div(all, cn_max(cn_blocked_across(w, blocks, way, lanes), 1)) * unit;
+  return cn_max(cn_ceil_div(all, cn_max(cn_blocked_across(w, blocks, way, lanes), 1)), 1) * unit;
 }
 
 /* Tasks of a call for `blocks` output blocks: some pixels of an image for way.blocks of them; neighbours share what they know of the pixels. */

@@ -22,6 +22,35 @@ graph("windows_over_no_rows", WINDOWS.format(x="float[1, 1, 0, 5] x"), {"x": np.
 graph("windows_over_no_rows_or_columns_of_open_sizes", WINDOWS.format(x="float[n, 1, h, w] x"),
       *[{"x": np.zeros(shape, np.float32), "k": random(2, 2, 1, 3, 3)} for shape in ((1, 1, 0, 5), (2, 1, 7, 0), (0, 1, 5, 7))], expect=windows)
 
+def convolved(x, value, m, side, group=1):
+    """What a convolution of stride 1 with its input's size gives where all weights are one value."""
+    n, c, h, w = x.shape
+    padded = np.pad(x, [(0, 0), (0, 0), (side // 2,) * 2, (side // 2,) * 2])
+    sums = sum(padded[:, :, i:i + h, j:j + w] for i in range(side) for j in range(side)).reshape(n, group, c // group, h, w).sum(axis=2)
+    return np.repeat(value * sums, m // group, axis=1)
+
+
+def layers(x):
+    x = np.maximum(convolved(np.maximum(convolved(x, 0.125, 16, 3), 0), 0.0625, 32, 3), 0)
+    return [convolved(np.maximum(convolved(x, 0.03125, 64, 1), 0), 0.5, 64, 3, 64)]
+
+
+def filled(name, value, *shape):
+    return f"float[{', '.join(map(str, shape))}] {name} = {{{', '.join([str(value)] * int(np.prod(shape)))}}}"
+
+
+graph("layers_over_no_rows_columns_or_images", f"""
+f (float[n, 3, h, w] x) => (float[n, 64, h, w] y)
+  <{filled("k", 0.125, 16, 3, 3, 3)}, {filled("l", 0.0625, 32, 16, 3, 3)}, {filled("o", 0.03125, 64, 32, 1, 1)}, {filled("p", 0.5, 64, 1, 3, 3)}> {{
+  a = Conv <pads = [1, 1, 1, 1]> (x, k)
+  b = Relu (a)
+  c = Conv <pads = [1, 1, 1, 1]> (b, l)
+  d = Relu (c)
+  e = Conv (d, o)
+  g = Relu (e)
+  y = Conv <pads = [1, 1, 1, 1], group = 64> (g, p)
+}}""", *[{"x": random(5, *shape)} for shape in ((1, 3, 0, 8), (1, 3, 8, 0), (0, 3, 8, 8), (2, 3, 9, 7))], expect=layers)
+
 PRODUCTS = """
 f ({a}, {b}, {x}, {w}) => (int32[m, n] y, int32[o, p, q, r] z) {{
   y = MatMulInteger (a, b)
