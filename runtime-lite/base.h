@@ -81,4 +81,10 @@ CN_INLINE size_t cn_ceil_div(size_t a, size_t b) { return (a + b - 1) / b; }
 
 CN_INLINE size_t cn_round_up(size_t a, size_t b) { return cn_ceil_div(a, b) * b; }
 
+/* Where part i of `of` equal parts of n begins. */
+CN_INLINE size_t cn_share(size_t n, size_t i, size_t of) { return n / of * i + n % of * i / of; }
+
+/* The same in whole groups of `by`; the last may be smaller. */
+CN_INLINE size_t cn_share_by(size_t n, size_t by, size_t i, size_t of) { return cn_min(n, by * cn_share(cn_ceil_div(n, by), i, of)); }
+
 #endif

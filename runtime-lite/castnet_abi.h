@@ -40,7 +40,8 @@ typedef struct castnet_env {
   void *step_user;
   void *state;  /* --state: recurrent state, updated in place */
   void *stream; /* accelerators */
-  /* Beside parallel_for, for the same user: calls fn(arg, from, to) so that each i < n lies in one range. Long ones save what neighbours do twice. NULL: parallel_for. */
+  /* With parallel_for, for the same user: calls fn(arg, from, to), from < to, so that each i < n lies in one range, as parallel_for does
+   * fn(arg, i): neighbours at once, which saves what each does for itself. NULL: parallel_for does all. */
   int (*parallel_ranges)(void *user, size_t n, void (*fn)(void *arg, size_t from, size_t to), void *arg);
 } castnet_env;
 

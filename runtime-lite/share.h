@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: MIT-0 */
-/* Steps in shares on the caller's threads: share i of `of` is the work from cn_share(n, i, of) to cn_share(n, i + 1, of). */
+/* Steps in shares on the caller's threads. */
 #ifndef CN_SHARE_H
 #define CN_SHARE_H
 
 #include "base.h"
 #include "call.h"
-
-CN_INLINE size_t cn_share(size_t n, size_t i, size_t of) { return n / of * i + n % of * i / of; }
-
-/* The same in whole groups of `by`; the last may be smaller. */
-CN_INLINE size_t cn_share_by(size_t n, size_t by, size_t i, size_t of) { return cn_min(n, by * cn_share(cn_ceil_div(n, by), i, of)); }
 
 typedef struct cn_shared {
   void (*fn)(void *arg, size_t from, size_t to);

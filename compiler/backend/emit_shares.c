@@ -2,7 +2,7 @@
  * what hands the shares out:
  *
  *   struct step_3_conv_call { const float *x0; float *y; };
- *   static void step_3_conv_part(void *arg, size_t s0, size_t s1) { ... step_3_conv(call->x0, call->y, s0, s1); }
+ *   static void step_3_conv_part(void *arg, size_t s0, size_t s1) { ... if (s0 < s1) step_3_conv(call->x0, call->y, s0, s1); }
  *   static int step_3_conv_shares(const castnet_env *e, const float *x0, float *y) { ... cn_shares(e, 16, step_3_conv_part, &call); } */
 #include "backend/emit_steps.h"
 
@@ -44,7 +44,7 @@ static Str print_struct(EmitCtx *c, Str name, const Params *ps) {
 static Str print_part(EmitCtx *c, Str name, Str call, const Params *ps) {
   StrBuf b = sb_new(c->arena);
   sb_printf(&b, "(void *arg, size_t s0, size_t s1) {\n  const struct %.*s *call = arg;\n", STR_WHOLE(call));
-  sb_printf(&b, "  %.*s(%s, s0, s1);\n}\n", STR_WHOLE(name), name_list(c->arena, ps, "call->").ptr);
+  sb_printf(&b, "  if (s0 < s1) %.*s(%s, s0, s1);\n}\n", STR_WHOLE(name), name_list(c->arena, ps, "call->").ptr); /* an empty range has no scratch */
   return emit_beside(c, name, "part", "void", sb_view(&b));
 }
 

@@ -5,7 +5,6 @@
 #define CN_KERNELS_BLOCKED_H
 
 #include "kernels/window.h"
-#include "share.h"
 
 /* The input as the tiles walk it. A plain input is copied with its padding and with channels innermost: what a row of the
  * window covers then lies together and acts as one run of channels. Pixels that a window of one place reads by strides are copied side by side. */
@@ -133,8 +132,9 @@ CN_INLINE size_t cn_blocked_most(const cn_window *w, cn_blocked_way way) {
   return cn_min(most, cn_max(cn_ceil_div(cn_volume(w->out), unit), 1)) * unit;
 }
 
-/* Tasks that an image is parted into for some of a call's output blocks: an even number, so that two threads have as much to do, of 2^14 products or more each where a call for
- * several takes them together, else of 2^16; with all output blocks no more than 16, but where pixels are too many for one. Evenly, of whole units. By sizes alone. */
+/* Tasks that an image is parted into for some of a call's output blocks, evenly, of whole units. With all output blocks some 16, an even number, so that two
+ * threads have as much to do; fewer where a task would have less than 2^14 products, or, of rows that slide and inputs of few channels, which a call
+ * computes task by task, 2^16; more where the second cache bounds a task (cn_blocked_most). By sizes alone. */
 CN_INLINE size_t cn_blocked_across(const cn_window *w, size_t blocks, cn_blocked_way way, size_t lanes) {
   const size_t unit = cn_max(cn_blocked_unit(w, way), 1), all = cn_ceil_div(cn_volume(w->out), unit), groups = cn_max(w->images * w->groups * (blocks / way.blocks), 1);
   const size_t worth = (size_t)1 << (way.slides || w->c < lanes ? 16 : 14);

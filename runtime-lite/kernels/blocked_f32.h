@@ -356,7 +356,7 @@ typedef struct cn_blocked_copied {
   size_t image, y0, y1, p1;
 } cn_blocked_copied;
 
-/* Copies what the tasks of `span` pixels from p0 on read, until p1 at most. Rows that are there already move. */
+/* Copies what the tasks of `span` pixels at most from p0 on read, until p1 at most. Rows that are there already move. */
 CN_KERNEL void cn_blocked_copy_band(const cn_window *w, const cn_blocked_walk *k, cn_blocked_copied *c, const float *in, size_t image, size_t p0, size_t p1,
                                     size_t span, float *copy) {
   const size_t row = k->w.in[2] * w->c, from = p0 / w->out[2], y0 = from * w->stride[1];
@@ -388,7 +388,7 @@ CN_KERNEL void cn_blocked_body_f32(const cn_blocked_conv_f32_args *a, float *scr
   const cn_blocked_way way = {nb, np, slides};
   const size_t span = cn_blocked_span(&a->window, a->blocks, way, CN_VF32_LANES), most = cn_blocked_most(&a->window, way);
   const size_t across = cn_blocked_across(&a->window, a->blocks, way, CN_VF32_LANES);
-  const size_t pixels = cn_volume(a->window.out), unit = cn_max(cn_blocked_unit(&a->window, way), 1), units = cn_ceil_div(pixels, unit);
+  const size_t pixels = cn_volume(a->window.out), unit = cn_max(cn_blocked_unit(&a->window, way), 1);
   const size_t parts = a->window.groups, all = a->window.m / CN_VF32_LANES, groups = a->blocks / nb, zeros = cn_max(CN_VF32_LANES, k.run);
   const size_t together = slides || a->plain ? 1 : most / span;
   const size_t image_in = (a->plain ? a->window.c : k.slice * CN_VF32_LANES) * cn_volume(a->window.in);
@@ -400,12 +400,12 @@ CN_KERNEL void cn_blocked_body_f32(const cn_blocked_conv_f32_args *a, float *scr
   for (size_t t = t0; t < t1;) {
     const size_t b0 = t % groups, at = t / groups % across, image = t / groups / across, left = b0 ? 1 : (t1 - t) / groups;
     const size_t many = cn_max(1, cn_min(cn_min(left, together), across - at)), b1 = cn_min(groups, b0 + (t1 - t));
-    const size_t p0 = cn_share(units, at, across) * unit, p1 = cn_min(pixels, cn_share(units, at + many, across) * unit);
+    const size_t p0 = cn_share_by(pixels, unit, at, across), p1 = cn_share_by(pixels, unit, at + many, across);
     const cn_blocked_seen seen = cn_blocked_sees(&a->slices, a->window.kernel[0], image);
     const size_t skipped = seen.from * k.own * nb;
     const float *in = a->in + seen.first * image_in, *weights = a->weights + (image % parts * a->blocks * k.depth + skipped) * CN_VF32_LANES;
     if (a->plain && (t == t0 || copied.image != image || p1 > copied.p1)) {
-      const size_t last = cn_min(t1, (image + 1) * across * groups) - 1, end = cn_min(pixels, cn_share(units, last / groups % across + 1, across) * unit);
+      const size_t last = cn_min(t1, (image + 1) * across * groups) - 1, end = cn_share_by(pixels, unit, last / groups % across + 1, across);
       cn_blocked_copy_band(&a->window, &k, &copied, in, image, p0, end, span, copy);
     }
     const float *const end = a->weights + (image % parts + 1) * a->blocks * k.depth * CN_VF32_LANES;

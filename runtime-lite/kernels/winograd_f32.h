@@ -147,7 +147,7 @@ CN_KERNEL void cn_winograd_before_f32(size_t n, const cn_winograd_job *j) {
 /* One place's product for one group of output blocks: out [count][row of m] = in [count][in_row] weights [depth][blocks][LANES] */
 typedef struct cn_winograd_product {
   const float *in, *weights;
-  const float *then, *end; /* the weights that come after these, and the end of all, which are asked for ahead of their turn */
+  const float *then, *end; /* about where the weights that come after these begin, and the end of all: what is asked for ahead of its turn */
   float *out;
   size_t count, in_row, out_row, depth, blocks, part;
 } cn_winograd_product;

@@ -21,6 +21,9 @@ enum { CACHE_LINE = 64, SPINS = 8000, MOST_THREADS = 1024 };
  * or more; waking takes some ten, and the thread comes later still. */
 enum { WAKE_LEAST = 16 };
 
+typedef void Each(void *arg, size_t i);
+typedef void Ranges(void *arg, size_t from, size_t to);
+
 /* A thread's part of the work, taken from its front by its owner first, then from its end by whoever has none left, so that one step after
  * the other has mostly the same part of its data in the same thread's caches: next | end << 32 in one word. A
  * word is taken only by exchanging it, so whoever got an index got one of the work at hand, which cannot end before that index is done:
@@ -39,8 +42,8 @@ struct castnet_pool {
   _Alignas(CACHE_LINE) atomic_uint round; /* changes when there is work, and at the end */
   atomic_size_t active;                   /* threads that have a lane: no more than there are indices */
   atomic_bool several;                    /* neighbours may be taken together: who comes late reads it, too, so it says nothing of fn and ranges */
-  void (*fn)(void *arg, size_t i);
-  void (*ranges)(void *arg, size_t from, size_t to); /* in place of it */
+  Each *fn;
+  Ranges *ranges; /* in place of it */
   void *arg;
   /* The threads': indices that they have done, of all calls, those of the caller's thread apart. */
   _Alignas(CACHE_LINE) atomic_size_t finished;
@@ -66,14 +69,14 @@ static void pause_thread(void) {
 #endif
 }
 
-/* How many of a lane's indices are taken at once, where it may be several: a part is left for whoever is done sooner. */
-static uint32_t some(uint32_t left, bool front) { return front ? left - left / 4 : (left + 1) / 2; }
+/* How many of a lane's indices are taken where it may be several: of four or more a part is left for whoever is done sooner. */
+static uint32_t at_once(uint32_t left, bool front) { return front ? left - left / 4 : (left + 1) / 2; }
 
 /* Indices from *ret on. Returns how many. */
 static uint32_t take(Lane *lane, bool front, bool several, size_t *ret) {
   uint64_t range = atomic_load_explicit(&lane->range, memory_order_relaxed);
   while ((uint32_t)range < (uint32_t)(range >> 32)) {
-    const uint32_t n = several ? some((uint32_t)(range >> 32) - (uint32_t)range, front) : 1;
+    const uint32_t n = several ? at_once((uint32_t)(range >> 32) - (uint32_t)range, front) : 1;
     const uint64_t rest = front ? range + n : range - ((uint64_t)n << 32);
     if (atomic_compare_exchange_weak_explicit(&lane->range, &range, rest, memory_order_acquire, memory_order_relaxed)) {
       *ret = front ? (uint32_t)range : (uint32_t)(rest >> 32);
@@ -83,11 +86,13 @@ static uint32_t take(Lane *lane, bool front, bool several, size_t *ret) {
   return 0;
 }
 
-/* Indices that have been taken. */
-static void do_indices(castnet_pool *p, size_t i, size_t n) {
-  if (p->ranges) p->ranges(p->arg, i, i + n);
-  else
-    for (size_t k = 0; k < n; k++) p->fn(p->arg, i + k);
+/* n > 0 indices from i on. One of fn and ranges is NULL, here and below. */
+static void do_indices(Each *fn, Ranges *ranges, void *arg, size_t i, size_t n) {
+  if (ranges) {
+    ranges(arg, i, i + n);
+    return;
+  }
+  for (size_t k = i; k < i + n; k++) fn(arg, k);
 }
 
 /* All that is to be had, the own lane first. Returns how much that was. */
@@ -97,7 +102,7 @@ static size_t work(castnet_pool *p, size_t own) {
   const bool several = atomic_load_explicit(&p->several, memory_order_relaxed);
   for (size_t k = 0; k < active && own < active; k++) {
     Lane *lane = &p->lanes[(own + k) % active];
-    for (; (n = take(lane, k == 0, several, &i)) != 0; done += n) do_indices(p, i, n);
+    for (; (n = take(lane, k == 0, several, &i)) != 0; done += n) do_indices(p->fn, p->ranges, p->arg, i, n);
   }
   return done;
 }
@@ -177,19 +182,14 @@ static int sleeps_on(castnet_pool *p, size_t n) {
   return 0;
 }
 
-/* One of fn and ranges is NULL. */
-static void run_alone(size_t n, void (*fn)(void *arg, size_t i), void (*ranges)(void *arg, size_t from, size_t to), void *arg) {
-  if (ranges && n) ranges(arg, 0, n);
-  for (size_t i = 0; !ranges && i < n; i++) fn(arg, i);
-}
-
-static void run(castnet_pool *p, size_t n, void (*fn)(void *arg, size_t i), void (*ranges)(void *arg, size_t from, size_t to), void *arg) {
-  if (n < 2 || n > UINT32_MAX || p->threads < 2 || atomic_flag_test_and_set(&p->busy)) {
-    run_alone(n, fn, ranges, arg);
+static void run(castnet_pool *p, size_t n, Each *fn, Ranges *ranges, void *arg) {
+  if (n == 0) return;
+  if (n == 1 || n > UINT32_MAX || p->threads < 2 || atomic_flag_test_and_set(&p->busy)) {
+    do_indices(fn, ranges, arg, 0, n);
     return;
   }
   if (sleeps_on(p, n)) {
-    run_alone(n, fn, ranges, arg);
+    do_indices(fn, ranges, arg, 0, n);
     atomic_flag_clear(&p->busy);
     return;
   }

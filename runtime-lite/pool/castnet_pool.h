@@ -2,8 +2,8 @@
 /* A pool of threads for code compiled by castnet: what castnet_env.parallel_for and parallel_ranges may be, C11 and POSIX threads.
  *
  *   castnet_pool *pool = castnet_pool_new(0);
- *   castnet_env env = {.size = sizeof env, .parallel_for = castnet_pool_run, .parallel_ranges = castnet_pool_ranges, .parallel_user = pool,
- *                      .line_ns = castnet_pool_line_ns(pool)};
+ *   castnet_env env = {.size = sizeof env, .parallel_for = castnet_pool_run, .parallel_user = pool, .line_ns = castnet_pool_line_ns(pool),
+ *                      .parallel_ranges = castnet_pool_ranges};
  *   ... N_run(&in, &out, ws, ws_size, &env) ...
  *   castnet_pool_free(pool);
  *
@@ -40,8 +40,8 @@ uint32_t castnet_pool_line_ns(castnet_pool *pool);
  * itself) run all of theirs alone, in order. */
 int castnet_pool_run(void *pool, size_t n, void (*fn)(void *arg, size_t i), void *arg);
 
-/* The same for castnet_env.parallel_ranges: fn(arg, from, to) for a few ranges that have each i < n in one of them. Each thread takes the most of its part at once, so that
- * little is done twice, and leaves the rest to whoever is done first. */
+/* The same for castnet_env.parallel_ranges: fn(arg, from, to) for a few ranges that have each i < n in one of them. Each thread takes three
+ * quarters of its part at once, or all of up to three indices, so that little is done twice, and leaves the rest to whoever is done first. */
 int castnet_pool_ranges(void *pool, size_t n, void (*fn)(void *arg, size_t from, size_t to), void *arg);
 
 #ifdef __cplusplus

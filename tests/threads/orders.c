@@ -74,5 +74,6 @@ int castnet_pool_ranges(void *pool, size_t n, void (*fn)(void *arg, size_t from,
   }
   put_in_order(at, ranges, order);
   for (size_t i = 0; i < ranges; i++) fn(arg, from[at[i]], from[at[i] + 1]);
+  fn(arg, n, n); /* nothing, which hooks that cut by sizes of their own may ask for */
   return 0;
 }

@@ -1,4 +1,4 @@
-/* Scratch of a convolution over blocked channels whose sizes are open: no less than the kernel takes at any size. */
+/* Convolutions over blocked channels: scratch of open sizes is no less than the kernel takes at any size; an image's tasks cover it, none empty or beyond what scratch is for. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -61,7 +61,31 @@ static void holds_every_size(void **state) {
   }
 }
 
+static void parts_whole_images(void **state) {
+  (void)state;
+  uint64_t seed = 2;
+  for (int i = 0; i < 50000; i++) {
+    cn_window w = random_window(&seed), many;
+    const size_t lanes = (size_t)4 << below(&seed, 3), sums = below(&seed, 2) ? 24 : 12, wide = 1 + below(&seed, 4);
+    w.c *= below(&seed, 2) ? 1 : 64;
+    if (below(&seed, 20) == 0) w.out[1 + below(&seed, 2)] = 0;
+    const cn_blocked_way way = below(&seed, 2) ? cn_blocked_way_of(&w, 0, wide, lanes, sums) : cn_blocked_any_way(wide, sums);
+    const size_t blocks = wide * (1 + below(&seed, 9)), pixels = cn_volume(w.out), unit = cn_max(cn_blocked_unit(&w, way), 1);
+    const size_t across = cn_blocked_across(&w, blocks, way, lanes), span = cn_blocked_span(&w, blocks, way, lanes);
+    size_t at = 0;
+    for (size_t k = 0; k < across; k++) {
+      const size_t p0 = cn_share_by(pixels, unit, k, across), p1 = cn_share_by(pixels, unit, k + 1, across);
+      assert_true(p0 == at && p1 > p0 && p1 - p0 <= span);
+      at = p1;
+    }
+    assert_true(at == pixels && span > 0 && span <= cn_blocked_most(&w, way));
+    many = w;
+    many.images = 1000; /* what scratch for any number of images is made for */
+    assert_true(span <= cn_blocked_span(&many, blocks, way, lanes));
+  }
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(holds_every_size)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(holds_every_size), cmocka_unit_test(parts_whole_images)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
