@@ -132,7 +132,7 @@ static void choose_driver(const Target *t, const BlockedWindow *w, const Shape *
   const cn_blocked_way way = w->open ? cn_blocked_any_way(call->wide, sums) : cn_blocked_way_of(&w->most, shape->plain, call->wide, lanes, sums);
   call->driver = cn_blocked_driver(&w->most, shape->plain, shape->spread, way, sums);
   call->pixels = (uint32_t)way.pixels, call->slides = (uint32_t)way.slides;
-  if (!w->open && !w->many) call->tasks = cn_blocked_count(&w->most, call->blocks, way, lanes);
+  if (!w->open && !w->many) call->tasks = cn_blocked_count(&w->most, shape->plain, call->blocks, way, lanes);
 }
 
 /* Weights as the kernel of the step wants them; scratch in bytes. */

@@ -155,6 +155,6 @@ const Dim *window_blocked_scratch(DimCtx *c, const Target *t, const BlockedWindo
   if (!call->blocks) return c->zero;
   size_t floats = cn_blocked_conv_f32_scratch(&w->most, plain, call->blocks, way, lanes);
   if (!plain || !w->open) return dim_const(c, (int64_t)(floats * sizeof(float)));
-  floats -= cn_blocked_copy(&w->most, plain, cn_blocked_span(&w->most, call->blocks, way, lanes), lanes);
+  floats -= cn_blocked_copy(&w->most, plain, cn_blocked_span(&w->most, plain, call->blocks, way, lanes), lanes);
   return dim_mulc(c, dim_addc(c, open_copy(c, w, cn_blocked_most(&w->most, way)), (int64_t)floats), (int64_t)sizeof(float));
 }

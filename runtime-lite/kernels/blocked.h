@@ -132,12 +132,15 @@ CN_INLINE size_t cn_blocked_most(const cn_window *w, cn_blocked_way way) {
   return cn_min(most, cn_max(cn_ceil_div(cn_volume(w->out), unit), 1)) * unit;
 }
 
+/* Whether a call computes one task after the other, each with rows of its own, not as many together as the second cache holds. */
+CN_INLINE int cn_blocked_singly(int plain, cn_blocked_way way) { return plain || way.slides; }
+
 /* Tasks that an image is parted into for some of a call's output blocks, evenly, of whole units. With all output blocks some 16, an even number, so that two
- * threads have as much to do; fewer where a task would have less than 2^14 products, or, of rows that slide and inputs of few channels, which a call
- * computes task by task, 2^16; more where the second cache bounds a task (cn_blocked_most). By sizes alone. */
-CN_INLINE size_t cn_blocked_across(const cn_window *w, size_t blocks, cn_blocked_way way, size_t lanes) {
-  const size_t unit = cn_max(cn_blocked_unit(w, way), 1), all = cn_ceil_div(cn_volume(w->out), unit), groups = cn_max(w->images * w->groups * (blocks / way.blocks), 1);
-  const size_t worth = (size_t)1 << (way.slides || w->c < lanes ? 16 : 14);
+ * threads have as much to do; fewer where a task would have less than 2^14 products, or 2^16 where it is computed singly; more where the second cache
+ * bounds a task (cn_blocked_most). By sizes alone. */
+CN_INLINE size_t cn_blocked_across(const cn_window *w, int plain, size_t blocks, cn_blocked_way way, size_t lanes) {
+  const size_t unit = cn_max(cn_blocked_unit(w, way), 1), all = cn_ceil_div(cn_volume(w->out), unit);
+  const size_t groups = cn_max(w->images * w->groups * (blocks / way.blocks), 1), worth = (size_t)1 << (cn_blocked_singly(plain, way) ? 16 : 14);
   const size_t least = cn_ceil_div(worth, cn_max(unit * way.blocks * lanes * w->c * cn_volume(w->kernel), 1));
   size_t n = groups < 16 ? 2 * cn_ceil_div(8, groups) : 1;
   while (n > 1 && all < n * least) n = n > 2 ? 2 * (n / 4) : 1;
@@ -145,14 +148,14 @@ CN_INLINE size_t cn_blocked_across(const cn_window *w, size_t blocks, cn_blocked
 }
 
 /* Pixels of one of these tasks, at most. */
-CN_INLINE size_t cn_blocked_span(const cn_window *w, size_t blocks, cn_blocked_way way, size_t lanes) {
+CN_INLINE size_t cn_blocked_span(const cn_window *w, int plain, size_t blocks, cn_blocked_way way, size_t lanes) {
   const size_t unit = cn_max(cn_blocked_unit(w, way), 1), all = cn_ceil_div(cn_volume(w->out), unit);
-  return cn_max(cn_ceil_div(all, cn_max(cn_blocked_across(w, blocks, way, lanes), 1)), 1) * unit;
+  return cn_max(cn_ceil_div(all, cn_max(cn_blocked_across(w, plain, blocks, way, lanes), 1)), 1) * unit;
 }
 
 /* Tasks of a call for `blocks` output blocks: some pixels of an image for way.blocks of them; neighbours share what they know of the pixels. */
-CN_INLINE size_t cn_blocked_count(const cn_window *w, size_t blocks, cn_blocked_way way, size_t lanes) {
-  return w->images * w->groups * cn_blocked_across(w, blocks, way, lanes) * (blocks / way.blocks);
+CN_INLINE size_t cn_blocked_count(const cn_window *w, int plain, size_t blocks, cn_blocked_way way, size_t lanes) {
+  return w->images * w->groups * cn_blocked_across(w, plain, blocks, way, lanes) * (blocks / way.blocks);
 }
 
 /* Output rows whose input is copied at a time: a task's at least, and so many that what two copies share, which moves, is no more than half. */
@@ -183,7 +186,7 @@ CN_INLINE size_t cn_blocked_packed(const cn_window *w, int plain, cn_blocked_way
 CN_INLINE size_t cn_blocked_conv_f32_scratch(const cn_window *w, int plain, size_t blocks, cn_blocked_way way, size_t lanes) {
   const cn_blocked_walk k = cn_blocked_walk_of(w, plain, lanes);
   const size_t places = way.slides ? 0 : k.taps * CN_BLOCKED_PLACES + 2 * (cn_blocked_most(w, way) + 32);
-  return cn_max(lanes, k.run) + cn_blocked_copy(w, plain, cn_blocked_span(w, blocks, way, lanes), lanes) + cn_blocked_packed(w, plain, way, lanes) + places;
+  return cn_max(lanes, k.run) + cn_blocked_copy(w, plain, cn_blocked_span(w, plain, blocks, way, lanes), lanes) + cn_blocked_packed(w, plain, way, lanes) + places;
 }
 
 /* Pixels whose channels are normalised side by side: what they store is read again after it has reached the cache. */

@@ -24,7 +24,7 @@ typedef struct cn_blocked_conv_f32_args {
  * (cn_blocked_way) at a time. */
 CN_INLINE size_t cn_blocked_tasks(const cn_blocked_conv_f32_args *a, size_t blocks, size_t pixels, size_t slides) {
   const cn_blocked_way way = {blocks, pixels, slides};
-  return cn_blocked_count(&a->window, a->blocks, way, CN_VF32_LANES);
+  return cn_blocked_count(&a->window, a->plain, a->blocks, way, CN_VF32_LANES);
 }
 
 /* n pixels of c channels, `area` apart, side by side; c: a literal where it is 1 or 3. */
@@ -386,11 +386,11 @@ CN_KERNEL void cn_blocked_body_f32(const cn_blocked_conv_f32_args *a, float *scr
                                    size_t slides, size_t pitch, size_t stride) {
   const cn_blocked_walk k = cn_blocked_walk_of(&a->window, a->plain, CN_VF32_LANES);
   const cn_blocked_way way = {nb, np, slides};
-  const size_t span = cn_blocked_span(&a->window, a->blocks, way, CN_VF32_LANES), most = cn_blocked_most(&a->window, way);
-  const size_t across = cn_blocked_across(&a->window, a->blocks, way, CN_VF32_LANES);
+  const size_t span = cn_blocked_span(&a->window, a->plain, a->blocks, way, CN_VF32_LANES), most = cn_blocked_most(&a->window, way);
+  const size_t across = cn_blocked_across(&a->window, a->plain, a->blocks, way, CN_VF32_LANES);
   const size_t pixels = cn_volume(a->window.out), unit = cn_max(cn_blocked_unit(&a->window, way), 1);
   const size_t parts = a->window.groups, all = a->window.m / CN_VF32_LANES, groups = a->blocks / nb, zeros = cn_max(CN_VF32_LANES, k.run);
-  const size_t together = slides || a->plain ? 1 : most / span;
+  const size_t together = cn_blocked_singly(a->plain, way) ? 1 : most / span;
   const size_t image_in = (a->plain ? a->window.c : k.slice * CN_VF32_LANES) * cn_volume(a->window.in);
   float *copy = scratch + zeros, *behind = copy + cn_blocked_copy(&a->window, a->plain, span, CN_VF32_LANES);
   int32_t *places = (int32_t *)(void *)(behind + cn_blocked_packed(&a->window, a->plain, way, CN_VF32_LANES)), *ys = places + k.taps * CN_BLOCKED_PLACES;

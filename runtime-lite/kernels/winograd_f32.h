@@ -292,14 +292,14 @@ CN_KERNEL void cn_winograd_products_f32(size_t n, const cn_winograd_job *j, size
   const cn_winograd_f32_args *a = j->args;
   const size_t blocks = a->window.m / CN_VF32_LANES, depth = a->window.c * a->window.kernel[0], one = depth * a->window.m;
   const size_t skipped = a->window.c * j->seen.from, seen = a->window.c * (j->seen.to - j->seen.from);
-  const float *const end = a->weights + cn_winograd_places(n) * one;
+  const size_t all = cn_winograd_places(n) * one, first = cn_winograd_block(blocks, a->groups, g0) * depth * CN_VF32_LANES;
   for (size_t e = 0; e < cn_winograd_places(n); e++) {
     for (size_t g = g0; g < g1; g++) {
       const size_t b0 = cn_winograd_block(blocks, a->groups, g), b1 = cn_winograd_block(blocks, a->groups, g + 1);
-      const size_t after = g + 1 < g1 ? e * one + b1 * depth * CN_VF32_LANES : (e + 1) * one + cn_winograd_block(blocks, a->groups, g0) * depth * CN_VF32_LANES;
+      const size_t then = g + 1 < g1 ? e * one + b1 * depth * CN_VF32_LANES : (e + 1) * one + first;
       const cn_winograd_product p = {j->before + e * j->before_plane,
                                      a->weights + e * one + (b0 * depth + skipped * (b1 - b0)) * CN_VF32_LANES,
-                                     after < (size_t)(end - a->weights) ? a->weights + after : end, end, j->after + e * j->after_plane + b0 * CN_VF32_LANES,
+                                     a->weights + cn_min(then, all), a->weights + all, j->after + e * j->after_plane + b0 * CN_VF32_LANES,
                                      j->count, j->before_row, a->window.m, seen, b1 - b0, a->part};
       cn_winograd_product_f32(&p);
     }

@@ -43,18 +43,15 @@ static void mark_range(void *arg, size_t from, size_t to) {
 }
 
 static void check_run(castnet_pool *pool, size_t n, int nested) {
-  Job j;
-  memset(&j, 0, sizeof j);
   nested = nested && n > 1 && castnet_pool_threads(pool) > 1; /* one index leaves the pool to a call in it */
-  j.pool = nested ? pool : NULL;
-  EXPECT(castnet_pool_run(pool, n, mark, &j) == 0);
-  for (size_t i = 0; i < MOST; i++) EXPECT(j.seen[i] == (i < n));
-  for (size_t i = 0; nested && i < n; i++) EXPECT(j.sum[i] == 45);
-  memset(&j, 0, sizeof j);
-  j.pool = nested ? pool : NULL;
-  EXPECT(castnet_pool_ranges(pool, n, mark_range, &j) == 0);
-  for (size_t i = 0; i < MOST; i++) EXPECT(j.seen[i] == (i < n));
-  for (size_t i = 0; nested && i < n; i++) EXPECT(j.sum[i] == 45);
+  for (int ranges = 0; ranges < 2; ranges++) {
+    Job j;
+    memset(&j, 0, sizeof j);
+    j.pool = nested ? pool : NULL;
+    EXPECT((ranges ? castnet_pool_ranges(pool, n, mark_range, &j) : castnet_pool_run(pool, n, mark, &j)) == 0);
+    for (size_t i = 0; i < MOST; i++) EXPECT(j.seen[i] == (i < n));
+    for (size_t i = 0; nested && i < n; i++) EXPECT(j.sum[i] == 45);
+  }
 }
 
 static void check_threads(size_t threads) {

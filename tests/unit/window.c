@@ -69,9 +69,10 @@ static void parts_whole_images(void **state) {
     const size_t lanes = (size_t)4 << below(&seed, 3), sums = below(&seed, 2) ? 24 : 12, wide = 1 + below(&seed, 4);
     w.c *= below(&seed, 2) ? 1 : 64;
     if (below(&seed, 20) == 0) w.out[1 + below(&seed, 2)] = 0;
-    const cn_blocked_way way = below(&seed, 2) ? cn_blocked_way_of(&w, 0, wide, lanes, sums) : cn_blocked_any_way(wide, sums);
+    const int plain = (int)below(&seed, 2);
+    const cn_blocked_way way = below(&seed, 2) ? cn_blocked_way_of(&w, plain, wide, lanes, sums) : cn_blocked_any_way(wide, sums);
     const size_t blocks = wide * (1 + below(&seed, 9)), pixels = cn_volume(w.out), unit = cn_max(cn_blocked_unit(&w, way), 1);
-    const size_t across = cn_blocked_across(&w, blocks, way, lanes), span = cn_blocked_span(&w, blocks, way, lanes);
+    const size_t across = cn_blocked_across(&w, plain, blocks, way, lanes), span = cn_blocked_span(&w, plain, blocks, way, lanes);
     size_t at = 0;
     for (size_t k = 0; k < across; k++) {
       const size_t p0 = cn_share_by(pixels, unit, k, across), p1 = cn_share_by(pixels, unit, k + 1, across);
@@ -81,7 +82,7 @@ static void parts_whole_images(void **state) {
     assert_true(at == pixels && span > 0 && span <= cn_blocked_most(&w, way));
     many = w;
     many.images = 1000; /* what scratch for any number of images is made for */
-    assert_true(span <= cn_blocked_span(&many, blocks, way, lanes));
+    assert_true(span <= cn_blocked_span(&many, plain, blocks, way, lanes));
   }
 }
 
