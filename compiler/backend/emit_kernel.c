@@ -9,7 +9,7 @@
 
 /* ---- the function around a kernel --------------------------------------------------------------------------------------------- */
 KernelPrinter kernel_printer(EmitCtx *c, const Step *s) {
-  KernelPrinter k = {.c = c, .step = s, .body = sb_new(c->arena), .assigned = sb_new(c->arena), .params = {.c = c}, .symbols = emit_symbols_new(c)};
+  KernelPrinter k = {.c = c, .step = s, .args = "a", .body = sb_new(c->arena), .assigned = sb_new(c->arena), .params = {.c = c}, .symbols = emit_symbols_new(c)};
   return k;
 }
 
@@ -32,7 +32,7 @@ static void open_initialiser(KernelPrinter *k, const char *what) {
 }
 
 void kernel_args(KernelPrinter *k, const char *type, bool constant) {
-  open_initialiser(k, arena_printf(k->c->arena, "%s%s a", constant ? "const " : "", type).ptr);
+  open_initialiser(k, arena_printf(k->c->arena, "%s%s %s", constant ? "const " : "", type, k->args).ptr);
 }
 
 static void put_item(KernelPrinter *k, Str item) {
@@ -74,6 +74,7 @@ void kernel_group_end(KernelPrinter *k) {
 void kernel_args_end(KernelPrinter *k) {
   sb_puts(&k->body, "};\n");
   sb_str(&k->body, sb_view(&k->assigned));
+  k->assigned = sb_new(k->c->arena);
 }
 
 void kernel_tasks(KernelPrinter *k, unsigned indent, const char *head, const char *tasks) {
@@ -256,7 +257,7 @@ static bool print_rest(EmitCtx *c, const Step *s, const Epilogue *e, uint32_t do
 static Str window_value(KernelPrinter *k, bool fixed, const char *member, const Dim *d, const char *type) {
   const Str text = cast_dim(k, d, type);
   if (d->kind == DIM_CONST || !fixed) return text;
-  sb_printf(&k->assigned, "  a.window.%s = %s;\n", member, text.ptr);
+  sb_printf(&k->assigned, "  %s.window.%s = %s;\n", k->args, member, text.ptr);
   return STR("0");
 }
 
@@ -297,11 +298,12 @@ void kernel_window(KernelPrinter *k, const WindowDims *w, const WindowChannels *
 }
 
 void kernel_args_of_window(KernelPrinter *k, const char *type, const WindowDims *w, const WindowChannels *n) {
-  open_initialiser(k, "static const cn_window window");
+  const char *window = strcmp(k->args, "a") == 0 ? "window" : arena_printf(k->c->arena, "%s_window", k->args).ptr;
+  open_initialiser(k, arena_printf(k->c->arena, "static const cn_window %s", window).ptr);
   window_members(k, true, w, n);
   sb_puts(&k->body, "};\n");
   kernel_args(k, type, !k->assigned.len);
-  kernel_arg(k, ".window = window");
+  kernel_arg(k, ".window = %s", window);
 }
 
 /* Weights that are not constants are packed in front of the kernel's own scratch, which the result names. */
@@ -337,17 +339,50 @@ static void print_winograd_call(KernelPrinter *k, size_t side) {
   kernel_tasks(k, 2, arena_printf(arena, "cn_winograd_f32_%zux%zu(&a, scratch", side, side).ptr, arena_printf(arena, "cn_winograd_tasks(&a, %zu)", side).ptr);
 }
 
+/* The depthwise convolution whose pixels the step computes as it goes, as `before`; the function that does. */
+static const char *print_before(KernelPrinter *k, const ConvStep *v) {
+  EmitCtx *c = k->c;
+  DimCtx *d = c->program->dims;
+  const Step *s = k->step;
+  const ConvStep *own = v->before.conv;
+  const PTensor *x = &c->program->tensors.data[s->in[0]], *image = &c->program->tensors.data[v->before.image];
+  const WindowDims w = window_blocked_dims(d, x, image, own);
+  const WindowChannels channels = {x->dims[0], image->dims[1], d->one, d->one, false};
+  const Registers r = find_registers(c, &own->epilogue, image, 1, true);
+  const TileAxes axes = {.rows = 1, .columns = 2, .whole_blocks = true};
+  const TileFunction tile = emit_tile(c, s, v->before.image, &own->epilogue, r.done, &axes);
+  k->args = "before";
+  kernel_args_of_window(k, "cn_blocked_depthwise_f32_args", &w, &channels);
+  kernel_arg(k, ".in = %s", emit_param(&k->params, s->in[0]).ptr);
+  kernel_arg(k, ".weights = %s", emit_param(&k->params, s->in[v->before.weights]).ptr);
+  print_registers(k, &r, s->in[v->before.bias], true, &tile);
+  kernel_args_end(k);
+  k->args = "a";
+  return window_driver(c->opt->target, "cn_blocked_depthwise_pixels_f32", &w);
+}
+
+/* Floats for these pixels: of the slots of all shares that a call does. */
+static const char *computed_room(EmitCtx *c, const Step *s) {
+  const size_t fixed = ((const ConvStep *)s->attr)->before.fixed;
+  int64_t bytes = 0;
+  (void)dim_is_const(s->share.slot ? s->share.slot : c->program->tensors.data[s->scratch].dims[0], &bytes);
+  const long long floats = bytes / (int64_t)sizeof(float), room = floats - (long long)fixed;
+  return s->share.slot ? arena_printf(c->arena, "(s1 - s0) * %lld - %zu", floats, fixed).ptr : arena_printf(c->arena, "%lld", room).ptr;
+}
+
 static bool emit_blocked_conv(EmitCtx *c, const Step *s) {
   const ConvStep *v = s->attr;
   const Program *p = c->program;
   DimCtx *d = p->dims;
-  const PTensor *x = &p->tensors.data[s->in[0]], *y = &p->tensors.data[s->out[0]];
+  const bool computed = v->before.conv;
+  const PTensor *x = &p->tensors.data[computed ? v->before.image : s->in[0]], *y = &p->tensors.data[s->out[0]];
   const ConvAttr *attr = &v->attr;
   const WindowDims w = window_blocked_dims(d, x, y, v);
   int64_t blocks = 0;
   (void)dim_is_const(y->dims[1], &blocks);
   KernelPrinter k = kernel_printer(c, s);
   const Str in = emit_param(&k.params, s->in[0]), weights = emit_param(&k.params, s->in[1]);
+  const char *pixels = computed ? print_before(&k, v) : NULL;
   const Registers r = find_registers(c, &v->epilogue, y, 1, true); /* a bias of its own form: pass_fuse made it the convolution's */
   const TileAxes axes = {.rows = 1, .columns = 2, .whole_blocks = true};
   const TileFunction tile = emit_tile(c, s, s->out[0], &v->epilogue, r.done, &axes);
@@ -363,10 +398,11 @@ static bool emit_blocked_conv(EmitCtx *c, const Step *s) {
     kernel_arg(&k, ".groups = %zu", v->winograd.groups);
     kernel_arg(&k, ".part = %zu", v->winograd.part);
   } else if (!v->depthwise) {
-    if (x->rank == 4) kernel_arg(&k, ".plain = 1");
+    if (computed || x->rank == 4) kernel_arg(&k, ".input = %s", computed ? "CN_BLOCKED_COMPUTED" : "CN_BLOCKED_PLAIN");
     kernel_arg(&k, ".blocks = %u", v->most.blocks);
   }
-  kernel_arg(&k, ".in = %s", in.ptr);
+  if (!computed) kernel_arg(&k, ".in = %s", in.ptr);
+  else kernel_arg(&k, ".pixels = %s", pixels), kernel_arg(&k, ".ctx = &before"), kernel_arg(&k, ".room = %s", computed_room(c, s));
   kernel_arg(&k, ".weights = %s", weights.ptr);
   kernel_arg(&k, ".out = y");
   print_registers(&k, &r, s->in[2], true, &tile);

@@ -10,6 +10,7 @@ typedef struct KernelPrinter {
   EmitCtx *c;
   const Step *step;
   StrBuf body;        /* of the step function */
+  const char *args;   /* the arguments' name: a, whose window is `window`; of others, NAME_window */
   StrBuf assigned;    /* statements that complete the arguments, behind their initialiser */
   EmitParams params;  /* read-only tensors */
   SymbolSet symbols;  /* what the body uses */

@@ -19,9 +19,11 @@ static const Dim *contract_macs(const Program *p, const ContractStep *s) {
 }
 
 static const Dim *conv_macs(const Program *p, const Step *step) {
-  const ConvStep *s = step->attr;
+  const ConvStep *s = step->attr, *before = s->before.conv;
   const Dim *taps = dim_product(p->dims, s->kernel, s->attr.n_spatial);
-  return dim_mul(p->dims, dim_mul(p->dims, elements(p, step->out[0]), s->channels), taps);
+  const Dim *macs = dim_mul(p->dims, dim_mul(p->dims, elements(p, step->out[0]), s->channels), taps);
+  if (!before) return macs;
+  return dim_add(p->dims, macs, dim_mul(p->dims, elements(p, s->before.image), dim_product(p->dims, before->kernel, before->attr.n_spatial)));
 }
 
 /* [steps][batch][directions][gates * hidden] times the state */
@@ -59,6 +61,7 @@ Str step_ops(Arena *a, const Step *s) {
 
 static Str conv_how(Arena *a, const ConvStep *v) {
   if (v->winograd.side) return arena_printf(a, "conv winograd %zux%zu", v->winograd.side, v->winograd.side);
+  if (v->before.conv) return STR("conv depthwise, pointwise blocked");
   return arena_printf(a, "conv%s%s%s", v->depthwise ? " depthwise" : "", v->attr.block ? " blocked" : v->direct ? " direct" : "", v->attr.acc == DT_s32 ? " integer" : "");
 }
 

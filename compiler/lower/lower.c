@@ -292,7 +292,10 @@ Program *lower_graph(Arena *a, Ir *ir, const LowerOptions *opt) {
   lower_inputs(&l, ir->main);
   lower_nodes(&l, ir->main);
   lower_outputs(&l, ir->main);
-  if (opt->fuse && !l.failed && !program_has_control(p)) lower_fuse_attention(&l);
+  if (opt->fuse && !l.failed && !program_has_control(p)) {
+    lower_fuse_attention(&l);
+    lower_join_depthwise(&l);
+  }
   if (l.failed || !lower_check_symbols(&l)) return NULL;
   lower_name_origins(&l);
   lower_shared_bytes(p);

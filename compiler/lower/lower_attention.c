@@ -7,35 +7,6 @@
 /* Three steps are as quick where all scores fit the first caches, quicker where a head has so few that what it begins with costs more. */
 enum { FEW_SCORES = 1 << 14, FEW_OF_A_HEAD = 1 << 9 };
 
-typedef struct Readers { uint32_t *reads; int32_t *writer; } Readers; /* by buffer: steps that read it, the one step that writes it or -1 */
-
-static Readers count_readers(Lower *l) {
-  const Program *p = l->p;
-  Readers r = {NEW_ARRAY(l->a, uint32_t, p->buffers.n), NEW_ARRAY(l->a, int32_t, p->buffers.n)};
-  for (size_t i = 0; i < p->buffers.n; i++) r.writer[i] = -1;
-  for (size_t i = 0; i < p->main.steps.n; i++) {
-    const Step *s = &p->main.steps.data[i];
-    for (uint32_t k = 0; k < s->n_in; k++)
-      if (s->in[k] != NO_TENSOR) r.reads[p->tensors.data[s->in[k]].buffer]++;
-    for (uint32_t k = 0; k < s->n_out; k++) {
-      if (s->out[k] == NO_TENSOR) continue;
-      int32_t *w = &r.writer[p->tensors.data[s->out[k]].buffer];
-      *w = *w == -1 ? (int32_t)i : -2; /* -2: several */
-    }
-  }
-  return r;
-}
-
-/* The step that made all of an arena tensor which this is the only read of, if it is of that kind; else NULL. */
-static const Step *only_maker(Lower *l, const Readers *r, uint32_t tensor, StepKind kind, int32_t *ret_index) {
-  const PTensor *t = &l->p->tensors.data[tensor];
-  const int32_t w = r->writer[t->buffer];
-  if (l->p->buffers.data[t->buffer].kind != BUF_ARENA || r->reads[t->buffer] != 1 || w < 0 || !dim_is(t->offset, 0)) return NULL;
-  const Step *s = &l->p->main.steps.data[w];
-  *ret_index = w;
-  return s->kind == kind ? s : NULL;
-}
-
 static bool known(const Dim *d) {
   int64_t v;
   return dim_is_const(d, &v) && v >= 0;
@@ -106,20 +77,18 @@ static Step attention_step(Lower *l, const Step *first, const Step *last) {
 }
 
 void lower_fuse_attention(Lower *l) {
-  const Readers r = count_readers(l);
-  size_t n = l->p->main.steps.n, kept = 0;
+  const Readers r = lower_readers(l);
+  const size_t n = l->p->main.steps.n;
   bool *gone = NEW_ARRAY(l->a, bool, n);
   for (size_t i = 0; i < n; i++) {
     int32_t soft_at, first_at;
     Step *s = &l->p->main.steps.data[i];
     if (s->kind != STEP_CONTRACT) continue;
-    const Step *soft = only_maker(l, &r, s->in[0], STEP_SOFTMAX, &soft_at);
-    const Step *first = soft ? only_maker(l, &r, soft->in[0], STEP_CONTRACT, &first_at) : NULL;
+    const Step *soft = lower_only_maker(l, &r, s->in[0], STEP_SOFTMAX, &soft_at);
+    const Step *first = soft ? lower_only_maker(l, &r, soft->in[0], STEP_CONTRACT, &first_at) : NULL;
     if (!first || !all_f32(l->p, first) || !all_f32(l->p, s) || !fits(l, first, soft->attr, s->attr)) continue;
     gone[soft_at] = gone[first_at] = true;
     *s = attention_step(l, first, s);
   }
-  for (size_t i = 0; i < n; i++)
-    if (!gone[i]) l->p->main.steps.data[kept++] = l->p->main.steps.data[i];
-  l->p->main.steps.n = kept;
+  lower_drop_steps(l, gone);
 }

@@ -11,6 +11,8 @@
 /* What is known of every convolution over blocks (pass_layout): m of all parts, blocks of one. spread: a part is several groups in a block. */
 typedef struct Shape { size_t m, c, slices, taps, block, blocks, parts; bool plain, spread; } Shape; /* c: of all slices that are seen */
 
+static cn_blocked_input input_of(const Shape *s) { return s->plain ? CN_BLOCKED_PLAIN : CN_BLOCKED_BLOCKS; }
+
 static size_t known(const Dim *d) {
   int64_t v = 0;
   (void)dim_is_const(d, &v);
@@ -75,9 +77,9 @@ static void split_blocks(Lower *l, ConvStep *step, uint32_t blocks) {
 /* Whether one block at a time is quicker than several: where outputs slide, in tiles that make up a row, and are so many that three products in turn to
  * each hide an addition's latency, which AVX2's eight are not (resnet8_cifar's 16 to 16 channels: tiles 168, sliding 176 thousand cycles; AVX-512, 32 to
  * 32: tiles 81, sliding 72). */
-static bool slides_best(const Target *t, const cn_window *w, bool plain) {
+static bool slides_best(const Target *t, const cn_window *w, cn_blocked_input input) {
   const TargetTile *tile = target_tile(t, "blocked_f32");
-  const size_t lanes = t->vector_bits / 32, n = cn_blocked_slides(w, plain, lanes, tile->mr * tile->nr / lanes);
+  const size_t lanes = t->vector_bits / 32, n = cn_blocked_slides(w, input, lanes, tile->mr * tile->nr / lanes);
   return n > 8 && w->out[2] % n == 0;
 }
 
@@ -125,14 +127,14 @@ static bool is_3x3(const cn_window *w) {
 
 /* ---- the step ---- */
 /* How a call computes, and its tasks where all sizes are known. */
-static void choose_driver(const Target *t, const BlockedWindow *w, const Shape *shape, BlockedCall *call) {
+static void choose_driver(const Target *t, const BlockedWindow *w, cn_blocked_input input, bool spread, BlockedCall *call) {
   const TargetTile *tile = target_tile(t, "blocked_f32");
   const size_t lanes = t->vector_bits / 32, sums = tile->mr * tile->nr / lanes;
   if (!call->blocks) return;
-  const cn_blocked_way way = w->open ? cn_blocked_any_way(call->wide, sums) : cn_blocked_way_of(&w->most, shape->plain, call->wide, lanes, sums);
-  call->driver = cn_blocked_driver(&w->most, shape->plain, shape->spread, way, sums);
+  const cn_blocked_way way = w->open ? cn_blocked_any_way(call->wide, sums) : cn_blocked_way_of(&w->most, input, call->wide, lanes, sums);
+  call->driver = cn_blocked_driver(&w->most, input, spread, way, sums);
   call->pixels = (uint32_t)way.pixels, call->slides = (uint32_t)way.slides;
-  if (!w->open && !w->many) call->tasks = cn_blocked_count(&w->most, shape->plain, call->blocks, way, lanes);
+  if (!w->open && !w->many) call->tasks = cn_blocked_count(&w->most, input, call->blocks, way, lanes);
 }
 
 /* Weights as the kernel of the step wants them; scratch in bytes. */
@@ -140,6 +142,7 @@ static uint32_t lower_dense_weights(Lower *l, const Node *n, const Shape *shape,
   DimCtx *c = l->p->dims;
   const Value *w = n->in[1];
   const Target *t = l->opt->target;
+  const cn_blocked_input input = input_of(shape);
   split_blocks(l, s, (uint32_t)shape->blocks);
   const bool whole = shape->slices == 1 || shape->c / shape->slices % shape->block == 0;
   if (l->opt->winograd && !shape->plain && s->attr.group == 1 && whole && is_3x3(&window->most)) {
@@ -152,14 +155,14 @@ static uint32_t lower_dense_weights(Lower *l, const Node *n, const Shape *shape,
                              winograd_pack(l->a, v, weights, shape->m, shape->c, shape->block), w->name);
     }
   }
-  if (!window->open && slides_best(t, &window->most, shape->plain)) {
+  if (!window->open && slides_best(t, &window->most, input)) {
     s->most = (BlockedCall){.blocks = (uint32_t)shape->blocks, .wide = 1};
     s->rest = (BlockedCall){0};
   }
-  choose_driver(t, window, shape, &s->most);
-  choose_driver(t, window, shape, &s->rest);
+  choose_driver(t, window, input, shape->spread, &s->most);
+  choose_driver(t, window, input, shape->spread, &s->rest);
   s->rest_weights = weights_of(shape, s->most.blocks);
-  *ret_scratch = dim_max(c, window_blocked_scratch(c, t, window, shape->plain, &s->most), window_blocked_scratch(c, t, window, shape->plain, &s->rest));
+  *ret_scratch = dim_max(c, window_blocked_scratch(c, t, window, input, &s->most), window_blocked_scratch(c, t, window, input, &s->rest));
   return pack_dense(l, s, shape, w);
 }
 
@@ -189,6 +192,57 @@ bool lower_blocked_conv(Lower *l, const Node *n, ConvStep *s) {
   in[2] = padded_bias(l, &shape, bias);
   (void)lower_step(l, STEP_CONV, in, 5, &out, 1, s, scratch, n->src);
   return true;
+}
+
+/* Pixels that tiles of n blocks compute of an image whose halves are of whole tiles. */
+static size_t tiled_pixels(const Target *t, size_t pixels, size_t n) {
+  const TargetTile *tile = target_tile(t, "blocked_f32");
+  const size_t unit = cn_blocked_pixels(pixels, n, tile->mr * tile->nr / (t->vector_bits / 32)), tiles = cn_ceil_div(pixels, unit);
+  return (tiles > 1 ? cn_round_up(tiles, 2) : 1) * unit;
+}
+
+uint32_t lower_blocked_even(const Target *t, const ConvStep *s, size_t pixels) {
+  const uint32_t blocks = s->most.blocks + s->rest.blocks;
+  uint32_t n = s->most.wide;
+  if (!s->rest.blocks) return n;
+  while (n > 1 && blocks % n) n--;
+  return n > 1 && 20 * tiled_pixels(t, pixels, n) <= 21 * tiled_pixels(t, pixels, s->most.wide) ? n : 0;
+}
+
+/* Weights of a pointwise convolution's two calls as one of so many blocks at a time has them. */
+static uint32_t repack(Lower *l, const ConvStep *s, uint32_t weights, size_t wide) {
+  const Buffer *b = &l->p->buffers.data[l->p->tensors.data[weights].buffer];
+  const size_t depth = known(s->channels), lanes = (size_t)s->attr.block, blocks = s->most.blocks + s->rest.blocks;
+  const float *src = tensor_host_elements(l->a, b->data);
+  float *dst = NEW_ARRAY(l->a, float, blocks * depth * lanes);
+  for (size_t k = 0; k < blocks; k++) {
+    const BlockedCall *call = k < s->most.blocks ? &s->most : &s->rest;
+    const size_t i = k < s->most.blocks ? k : k - s->most.blocks, w = call->wide;
+    const float *from = src + (call == &s->rest ? s->rest_weights : 0) + (i / w * depth * w + i % w) * lanes;
+    float *to = dst + (k / wide * depth * wide + k % wide) * lanes;
+    for (size_t c = 0; c < depth; c++) memcpy(to + c * wide * lanes, from + c * w * lanes, lanes * sizeof *to);
+  }
+  return constant_floats(l, blocks * depth * lanes, dst, b->name);
+}
+
+uint32_t lower_blocked_computed(Lower *l, ConvStep *s, uint32_t weights, uint32_t out) {
+  DimCtx *c = l->p->dims;
+  const Target *t = l->opt->target;
+  const PTensor *x = &l->p->tensors.data[s->before.image], *y = &l->p->tensors.data[out];
+  const WindowDims win = window_blocked_dims(c, x, y, s);
+  const BlockedWindow window = window_blocked(c, &win, y->dims[0], 1, s->channels, dim_mulc(c, y->dims[1], s->attr.block));
+  const uint32_t wide = lower_blocked_even(t, s, cn_volume(window.usual.out));
+  if (wide != s->most.wide) weights = repack(l, s, weights, wide);
+  s->most = (BlockedCall){.blocks = s->most.blocks + s->rest.blocks, .wide = wide};
+  s->rest = (BlockedCall){0};
+  choose_driver(t, &window, CN_BLOCKED_COMPUTED, false, &s->most);
+  const size_t lanes = (size_t)s->attr.block;
+  const cn_blocked_way way = {s->most.wide, s->most.pixels, s->most.slides};
+  s->before.fixed = cn_blocked_conv_f32_scratch(&window.most, CN_BLOCKED_COMPUTED, s->most.blocks, way, lanes);
+  s->before.pixel = cn_round_up(known(s->channels), lanes);
+  s->before.most = cn_blocked_most(&window.most, way);
+  s->before.least = s->most.tasks ? cn_blocked_span(&window.most, CN_BLOCKED_COMPUTED, s->most.blocks, way, lanes) : s->before.most;
+  return weights;
 }
 
 bool lower_lrn(Lower *l, const Node *n) {

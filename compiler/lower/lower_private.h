@@ -45,6 +45,7 @@ bool lower_lrn(Lower *l, const Node *n);
 bool lower_softmax(Lower *l, const Node *n);
 bool lower_norm(Lower *l, const Node *n);
 void lower_fuse_attention(Lower *l); /* over all steps, once they are made */
+void lower_join_depthwise(Lower *l); /* the same */
 void lower_shared_bytes(Program *p);       /* the same */
 bool lower_recurrent(Lower *l, const Node *n);
 bool lower_extern(Lower *l, const Node *n);
@@ -86,6 +87,12 @@ Step *lower_step(Lower *l, StepKind kind, const uint32_t *in, size_t n_in, const
 void lower_routine(Lower *l, const ExternAttr *attr, const uint32_t *in, size_t n_in, const uint32_t *out, size_t n_out, DiagPlace src);
 /* A dense tensor in a buffer of its own. */
 uint32_t lower_tensor(Lower *l, DType t, uint32_t rank, const Dim *const *dims, Buffer b);
+/* Readers by buffer: how many steps read it, the one step that writes it, -1 or -2 where there is none or several. */
+typedef struct Readers { uint32_t *reads; int32_t *writer; } Readers;
+Readers lower_readers(Lower *l);
+/* The step that made all of an arena tensor which this is the only read of, if it is of that kind; else NULL. */
+const Step *lower_only_maker(Lower *l, const Readers *r, uint32_t tensor, StepKind kind, int32_t *ret_index);
+void lower_drop_steps(Lower *l, const bool *gone); /* [steps] */
 /* lower_sequence.c: a graph input, and output i, that is a sequence or optional. */
 void lower_sequence_input(Lower *l, const Value *v, uint32_t index);
 void lower_sequence_output(Lower *l, const Value *v, uint32_t index, Str name);

@@ -148,6 +148,15 @@ typedef struct BlockedCall {
   size_t tasks;       /* 0: sizes are open, the number of images perhaps */
 } BlockedCall;
 
+/* A depthwise convolution of which the step computes the pixels that it is about to read (lower_depthwise.c); in[0] is its x. */
+typedef struct ConvBefore {
+  const struct ConvStep *conv; /* NULL: none */
+  uint32_t image;              /* its result, a tensor that is never stored */
+  uint32_t weights, bias;      /* which of the step's operands; no bias: NO_TENSOR there */
+  size_t fixed, pixel;         /* floats of scratch: of a call, and of each pixel that is computed together with others */
+  size_t least, most;          /* pixels that are */
+} ConvBefore;
+
 /* in[0] x, in[1] w, in[2] bias or NO_TENSOR, in[3], in[4] zero points or NO_TENSOR. */
 typedef struct ConvStep {
   ConvAttr attr;
@@ -162,6 +171,7 @@ typedef struct ConvStep {
   BlockedCall most, rest;   /* attr.block, without Winograd: the first blocks, as many as the widest driver takes; the others */
   size_t rest_weights;      /* floats of weights ahead of those of the others */
   Winograd winograd;        /* attr.block */
+  ConvBefore before;        /* attr.block */
   Epilogue epilogue;
 } ConvStep;
 

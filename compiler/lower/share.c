@@ -42,6 +42,13 @@ static int64_t nest_operations(const Nest *n) {
   return one * known_product(n->extent + (n->n_axes - n->n_reduce), n->n_reduce) + (int64_t)virt_expr_cost(&n->post);
 }
 
+/* Products of a depthwise convolution for each element of the result that is computed from its own. */
+static int64_t before_products(const Program *p, const Step *s) {
+  const ConvStep *v = s->attr, *before = v->before.conv;
+  const int64_t blocks = known(p->tensors.data[v->before.image].dims[1]), own = known(p->tensors.data[s->out[0]].dims[1]);
+  return known_product(before->kernel, before->attr.n_spatial) * blocks / (own > 0 ? own : 1);
+}
+
 /* Picoseconds an element of the result, on one thread. */
 static int64_t element_time(const Program *p, const Target *t, const Step *s) {
   const int64_t lanes = t->vector_bits / 32;
@@ -52,6 +59,7 @@ static int64_t element_time(const Program *p, const Target *t, const Step *s) {
   if (s->kind == STEP_CONV) {
     const ConvStep *v = s->attr;
     n = times(known(v->channels), known_product(v->kernel, v->attr.n_spatial));
+    if (v->before.conv) n += before_products(p, s);
   }
   if (s->kind == STEP_POOL) {
     const PoolAttr *a = &((const PoolStep *)s->attr)->attr;
@@ -264,15 +272,32 @@ static uint32_t band_shares(const Program *p, const Step *s, uint32_t n) {
 
 static bool copies_rows(const Step *s) { return s->kind == STEP_CONTRACT && ((const ContractStep *)s->attr)->lines; }
 
+int64_t share_computed_bytes(const ConvStep *s, uint32_t n) {
+  const ConvBefore *b = &s->before;
+  const size_t own = (s->most.tasks + n - 1) / n * b->least;
+  const size_t pixels = own < b->least ? b->least : own > b->most ? b->most : own;
+  return (int64_t)(sizeof(float) * (b->fixed + pixels * b->pixel));
+}
+
+/* Bytes of scratch of one of n shares. */
+static const Dim *slot_of(Program *p, const Step *s, const Dim *scratch, uint32_t n) {
+  const ConvStep *v = s->kind == STEP_CONV ? s->attr : NULL;
+  if (v && v->before.conv) scratch = dim_const(p->dims, share_computed_bytes(v, n));
+  return dim_mulc(p->dims, dim_ceildiv(p->dims, scratch, dim_const(p->dims, SLOT_ALIGN)), SLOT_ALIGN);
+}
+
 /* Slots that the workspace hardly grows for: with them the step needs little more than some other does anyway. room: bytes that it may take. A product's
  * copies of rows are small beside its weights, and few shares would cost it more than copies gain. */
 static void share_scratch(Program *p, Step *s, int64_t room) {
   PTensor *scratch = &p->tensors.data[s->scratch];
-  const Dim *slot = dim_mulc(p->dims, dim_ceildiv(p->dims, scratch->dims[0], dim_const(p->dims, SLOT_ALIGN)), SLOT_ALIGN);
+  const Dim *slot = slot_of(p, s, scratch->dims[0], s->share.n > MOST_SLOTS ? MOST_SLOTS : s->share.n);
   const Dim **dims = NEW(p->arena, const Dim *);
   int64_t bytes;
   if (s->share.n > MOST_SLOTS) s->share.n = MOST_SLOTS;
-  while (!copies_rows(s) && s->share.n > FEWEST_SLOTS && (!dim_is_const(slot, &bytes) || bytes > room / s->share.n)) s->share.n -= 2;
+  while (!copies_rows(s) && s->share.n > FEWEST_SLOTS && (!dim_is_const(slot, &bytes) || bytes > room / s->share.n)) {
+    s->share.n -= 2;
+    slot = slot_of(p, s, scratch->dims[0], s->share.n);
+  }
   if (s->kind == STEP_CONV && ((const ConvStep *)s->attr)->winograd.side) s->share.n = band_shares(p, s, s->share.n);
   s->share.slot = slot;
   dims[0] = dim_mulc(p->dims, slot, s->share.n);

@@ -12,6 +12,9 @@ void program_share(Program *p, const Target *t, bool all);
 /* How one step would be parted, its memory apart (n 0: not). */
 StepShare step_share(const Program *p, const Target *t, const Step *s);
 
+/* Bytes of scratch that one of n shares of a convolution needs which computes its input (ConvStep.before): of its own pixels, no more than go together. */
+int64_t share_computed_bytes(const ConvStep *s, uint32_t n);
+
 /* Whether neighbours along the axis share lines of the cache, where elements are written or where some are read: it is parted by whole lines. */
 bool share_by_lines(const Nest *n, uint32_t axis);
 

@@ -1,6 +1,5 @@
 #include "lower/window.h"
 
-#include "kernels/blocked.h"
 #include "kernels/plane.h"
 
 typedef struct WindowRow {
@@ -149,12 +148,12 @@ static const Dim *open_copy(DimCtx *c, const BlockedWindow *w, size_t span) {
   return dim_addc(c, dim_mulc(c, w->out[1], (int64_t)(height * v->stride[2] * v->c)), (int64_t)(fixed * v->c));
 }
 
-const Dim *window_blocked_scratch(DimCtx *c, const Target *t, const BlockedWindow *w, bool plain, const BlockedCall *call) {
+const Dim *window_blocked_scratch(DimCtx *c, const Target *t, const BlockedWindow *w, cn_blocked_input input, const BlockedCall *call) {
   const size_t lanes = t->vector_bits / 32;
   const cn_blocked_way way = {call->wide, call->pixels, call->slides};
   if (!call->blocks) return c->zero;
-  size_t floats = cn_blocked_conv_f32_scratch(&w->most, plain, call->blocks, way, lanes);
-  if (!plain || !w->open) return dim_const(c, (int64_t)(floats * sizeof(float)));
-  floats -= cn_blocked_copy(&w->most, plain, cn_blocked_span(&w->most, plain, call->blocks, way, lanes), lanes);
+  size_t floats = cn_blocked_conv_f32_scratch(&w->most, input, call->blocks, way, lanes);
+  if (input != CN_BLOCKED_PLAIN || !w->open) return dim_const(c, (int64_t)(floats * sizeof(float)));
+  floats -= cn_blocked_copy(&w->most, input, cn_blocked_span(&w->most, input, call->blocks, way, lanes), lanes);
   return dim_mulc(c, dim_addc(c, open_copy(c, w, cn_blocked_most(&w->most, way)), (int64_t)floats), (int64_t)sizeof(float));
 }

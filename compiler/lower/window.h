@@ -4,7 +4,7 @@
 
 #include "lower/scratch.h"
 
-#include "kernels/window.h"
+#include "kernels/blocked.h"
 
 /* The WINDOW row of kernels.def that does what `general` does for this window, or general (always where code is to be small). */
 const char *window_driver(const Target *t, const char *general, const WindowDims *w);
@@ -30,6 +30,6 @@ typedef struct BlockedWindow {
 WindowDims window_blocked_dims(DimCtx *c, const PTensor *x, const PTensor *y, const ConvStep *s);
 BlockedWindow window_blocked(DimCtx *c, const WindowDims *w, const Dim *images, int64_t groups, const Dim *channels, const Dim *m);
 /* Bytes of scratch of a call; none where it computes no blocks. */
-const Dim *window_blocked_scratch(DimCtx *c, const Target *t, const BlockedWindow *w, bool plain, const BlockedCall *call);
+const Dim *window_blocked_scratch(DimCtx *c, const Target *t, const BlockedWindow *w, cn_blocked_input input, const BlockedCall *call);
 
 #endif

@@ -6,15 +6,24 @@
 
 #include "kernels/window.h"
 
+/* Where a convolution's input is: blocks of channels; a plain image; or nowhere, where a function computes the pixels that a call of it asks for, for a
+ * dense window of one place without parts. */
+typedef enum cn_blocked_input {
+  CN_BLOCKED_BLOCKS,
+  CN_BLOCKED_PLAIN,
+  CN_BLOCKED_COMPUTED
+} cn_blocked_input;
+
 /* The input as the tiles walk it. A plain input is copied with its padding and with channels innermost: what a row of the
- * window covers then lies together and acts as one run of channels. Pixels that a window of one place reads by strides are copied side by side. */
+ * window covers then lies together and acts as one run of channels. Pixels that a window of one place reads by strides are copied side by side, and
+ * so are those that are computed. */
 typedef struct cn_blocked_walk {
   cn_window w;      /* spatial part of what is read */
   size_t pitch;     /* floats from pixel to pixel */
   size_t run, last; /* channels of an input block, of the last one of a slice */
   size_t slice, blocks, taps; /* blocks of a slice, and of all that are seen; taps of a block */
   size_t own, depth; /* channels times taps of a slice, and of all */
-  int packs;        /* the copy of a window of one place is what is read */
+  int packs;        /* a window of one place reads its pixels side by side, in scratch */
   int dense;        /* pixel p of the result reads pixel p, and nothing else */
 } cn_blocked_walk;
 
@@ -41,14 +50,17 @@ CN_INLINE cn_blocked_seen cn_blocked_sees(const cn_blocked_slices *s, size_t tap
 }
 
 /* Windows of one place that pass over pixels. */
-CN_INLINE int cn_blocked_skips(const cn_window *w, int plain) { return !plain && w->kernel[1] == 1 && w->kernel[2] == 1 && (w->stride[1] > 1 || w->stride[2] > 1); }
+CN_INLINE int cn_blocked_skips(const cn_window *w, cn_blocked_input input) {
+  return input == CN_BLOCKED_BLOCKS && w->kernel[1] == 1 && w->kernel[2] == 1 && (w->stride[1] > 1 || w->stride[2] > 1);
+}
 
-CN_INLINE cn_blocked_walk cn_blocked_walk_of(const cn_window *w, int plain, size_t lanes) {
+CN_INLINE cn_blocked_walk cn_blocked_walk_of(const cn_window *w, cn_blocked_input input, size_t lanes) {
   cn_blocked_walk k;
-  const int flat = w->kernel[1] == 1 && w->kernel[2] == 1 && !w->pad[1] && !w->pad[2];
+  const int plain = input == CN_BLOCKED_PLAIN, flat = w->kernel[1] == 1 && w->kernel[2] == 1 && !w->pad[1] && !w->pad[2];
   k.w = *w;
-  k.packs = flat && cn_blocked_skips(w, plain) && (w->out[1] - 1) * w->stride[1] < w->in[1] && (w->out[2] - 1) * w->stride[2] < w->in[2];
+  k.packs = flat && cn_blocked_skips(w, input) && (w->out[1] - 1) * w->stride[1] < w->in[1] && (w->out[2] - 1) * w->stride[2] < w->in[2];
   for (int i = 1; k.packs && i < 3; i++) k.w.in[i] = w->out[i], k.w.stride[i] = 1;
+  k.packs = k.packs || input == CN_BLOCKED_COMPUTED;
   if (plain) {
     k.w.in[1] = (w->out[1] - 1) * w->stride[1] + (w->kernel[1] - 1) * w->dilation[1] + 1;
     k.w.in[2] = (w->out[2] - 1) * w->stride[2] + (w->kernel[2] - 1) * w->dilation[2] + 1;
@@ -95,10 +107,10 @@ CN_INLINE size_t cn_blocked_slide_of(size_t width, size_t sums) {
 
 /* Outputs side by side of a convolution that goes that way, else 0: where tiles do not waste a quarter of their outputs, and weights stay in
  * the first cache; of every second pixel those of a copied colour image alone, what networks begin with. */
-CN_INLINE size_t cn_blocked_slides(const cn_window *w, int plain, size_t lanes, size_t sums) {
+CN_INLINE size_t cn_blocked_slides(const cn_window *w, cn_blocked_input input, size_t lanes, size_t sums) {
   if (lanes == 1) return 0;
   const size_t n = cn_blocked_slide_of(w->out[2], sums);
-  const int skips = w->stride[2] == 2 && plain && w->c == 3 && n == CN_BLOCKED_SLIDE(sums);
+  const int plain = input == CN_BLOCKED_PLAIN, skips = w->stride[2] == 2 && plain && w->c == 3 && n == CN_BLOCKED_SLIDE(sums);
   if (3 * cn_round_up(w->out[2], n) > 4 * w->out[2] || w->c * cn_volume(w->kernel) > CN_BLOCKED_SLIDE_DEPTH) return 0;
   if ((w->stride[2] != 1 && !skips) || w->dilation[2] != 1 || w->kernel[2] < 2 || w->kernel[2] > CN_BLOCKED_SLIDE_TAPS) return 0;
   return w->out[2] >= n && (!plain || w->c == 1 || w->c == 3) ? n : 0;
@@ -110,8 +122,8 @@ typedef struct cn_blocked_way {
 } cn_blocked_way;
 
 /* That of n blocks for a window whose sizes are known. */
-CN_INLINE cn_blocked_way cn_blocked_way_of(const cn_window *w, int plain, size_t n, size_t lanes, size_t sums) {
-  const size_t slides = n == 1 ? cn_blocked_slides(w, plain, lanes, sums) : 0;
+CN_INLINE cn_blocked_way cn_blocked_way_of(const cn_window *w, cn_blocked_input input, size_t n, size_t lanes, size_t sums) {
+  const size_t slides = n == 1 ? cn_blocked_slides(w, input, lanes, sums) : 0;
   const cn_blocked_way way = {n, slides ? 1 : cn_blocked_pixels(cn_volume(w->out), n, sums), slides};
   return way;
 }
@@ -133,29 +145,34 @@ CN_INLINE size_t cn_blocked_most(const cn_window *w, cn_blocked_way way) {
 }
 
 /* Whether a call computes one task after the other, each with rows of its own, not as many together as the second cache holds. */
-CN_INLINE int cn_blocked_singly(int plain, cn_blocked_way way) { return plain || way.slides; }
+CN_INLINE int cn_blocked_singly(cn_blocked_input input, cn_blocked_way way) { return input == CN_BLOCKED_PLAIN || way.slides; }
+
+/* Tasks that have the same pixels, each for way.blocks output blocks; for all of them one, where the pixels would be computed again. */
+CN_INLINE size_t cn_blocked_apart(cn_blocked_input input, size_t blocks, cn_blocked_way way) {
+  return input == CN_BLOCKED_COMPUTED ? 1 : blocks / way.blocks;
+}
 
 /* Tasks that an image is parted into for some of a call's output blocks, evenly, of whole units. With all output blocks some 16, an even number, so that two
  * threads have as much to do; fewer where a task would have less than 2^14 products, or 2^16 where it is computed singly; more where the second cache
  * bounds a task (cn_blocked_most). By sizes alone. */
-CN_INLINE size_t cn_blocked_across(const cn_window *w, int plain, size_t blocks, cn_blocked_way way, size_t lanes) {
+CN_INLINE size_t cn_blocked_across(const cn_window *w, cn_blocked_input input, size_t blocks, cn_blocked_way way, size_t lanes) {
   const size_t unit = cn_max(cn_blocked_unit(w, way), 1), all = cn_ceil_div(cn_volume(w->out), unit);
-  const size_t groups = cn_max(w->images * w->groups * (blocks / way.blocks), 1), worth = (size_t)1 << (cn_blocked_singly(plain, way) ? 16 : 14);
-  const size_t least = cn_ceil_div(worth, cn_max(unit * way.blocks * lanes * w->c * cn_volume(w->kernel), 1));
+  const size_t apart = cn_blocked_apart(input, blocks, way), groups = cn_max(w->images * w->groups * apart, 1), worth = (size_t)1 << (cn_blocked_singly(input, way) ? 16 : 14);
+  const size_t least = cn_ceil_div(worth, cn_max(unit * (blocks / cn_max(apart, 1)) * lanes * w->c * cn_volume(w->kernel), 1));
   size_t n = groups < 16 ? 2 * cn_ceil_div(8, groups) : 1;
   while (n > 1 && all < n * least) n = n > 2 ? 2 * (n / 4) : 1;
   return cn_max(cn_min(n, all), cn_ceil_div(all, cn_blocked_most(w, way) / unit));
 }
 
 /* Pixels of one of these tasks, at most. */
-CN_INLINE size_t cn_blocked_span(const cn_window *w, int plain, size_t blocks, cn_blocked_way way, size_t lanes) {
+CN_INLINE size_t cn_blocked_span(const cn_window *w, cn_blocked_input input, size_t blocks, cn_blocked_way way, size_t lanes) {
   const size_t unit = cn_max(cn_blocked_unit(w, way), 1), all = cn_ceil_div(cn_volume(w->out), unit);
-  return cn_max(cn_ceil_div(all, cn_max(cn_blocked_across(w, plain, blocks, way, lanes), 1)), 1) * unit;
+  return cn_max(cn_ceil_div(all, cn_max(cn_blocked_across(w, input, blocks, way, lanes), 1)), 1) * unit;
 }
 
-/* Tasks of a call for `blocks` output blocks: some pixels of an image for way.blocks of them; neighbours share what they know of the pixels. */
-CN_INLINE size_t cn_blocked_count(const cn_window *w, int plain, size_t blocks, cn_blocked_way way, size_t lanes) {
-  return w->images * w->groups * cn_blocked_across(w, plain, blocks, way, lanes) * (blocks / way.blocks);
+/* Tasks of a call for `blocks` output blocks: some pixels of an image for some of them; neighbours share what they know of the pixels. */
+CN_INLINE size_t cn_blocked_count(const cn_window *w, cn_blocked_input input, size_t blocks, cn_blocked_way way, size_t lanes) {
+  return w->images * w->groups * cn_blocked_across(w, input, blocks, way, lanes) * cn_blocked_apart(input, blocks, way);
 }
 
 /* Output rows whose input is copied at a time: a task's at least, and so many that what two copies share, which moves, is no more than half. */
@@ -168,25 +185,26 @@ CN_INLINE size_t cn_blocked_copy_rows(const cn_window *w, size_t span) {
 CN_INLINE size_t cn_blocked_reach(const cn_window *w, size_t n) { return (n - 1) * w->stride[1] + (w->kernel[1] - 1) * w->dilation[1] + 1; }
 
 /* Floats of a plain input's copy for tasks of `span` pixels. */
-CN_INLINE size_t cn_blocked_copy(const cn_window *w, int plain, size_t span, size_t lanes) {
-  const cn_blocked_walk k = cn_blocked_walk_of(w, plain, lanes);
-  return plain && cn_volume(w->out) ? cn_blocked_reach(w, cn_blocked_copy_rows(w, span)) * k.w.in[2] * w->c : 0;
+CN_INLINE size_t cn_blocked_copy(const cn_window *w, cn_blocked_input input, size_t span, size_t lanes) {
+  const cn_blocked_walk k = cn_blocked_walk_of(w, input, lanes);
+  return input == CN_BLOCKED_PLAIN && cn_volume(w->out) ? cn_blocked_reach(w, cn_blocked_copy_rows(w, span)) * k.w.in[2] * w->c : 0;
 }
 
 /* Floats of the copied pixels of a window of one place. */
-CN_INLINE size_t cn_blocked_packed(const cn_window *w, int plain, cn_blocked_way way, size_t lanes) {
-  return cn_blocked_skips(w, plain) ? cn_blocked_most(w, way) * w->kernel[0] * cn_round_up(w->c, lanes) : 0;
+CN_INLINE size_t cn_blocked_packed(const cn_window *w, cn_blocked_input input, cn_blocked_way way, size_t lanes) {
+  return cn_blocked_skips(w, input) ? cn_blocked_most(w, way) * w->kernel[0] * cn_round_up(w->c, lanes) : 0;
 }
 
 /* Pixels whose taps' places are worked out together: a few tiles', by turns of 16. */
 #define CN_BLOCKED_PLACES 48
 
 /* Floats of scratch of a call for `blocks` output blocks: zeros, the copy or copied pixels, places (of 32 bits) for each tap of a few tiles, behind
- * those the pixels' own, by rows and by columns. */
-CN_INLINE size_t cn_blocked_conv_f32_scratch(const cn_window *w, int plain, size_t blocks, cn_blocked_way way, size_t lanes) {
-  const cn_blocked_walk k = cn_blocked_walk_of(w, plain, lanes);
+ * those the pixels' own, by rows and by columns. Pixels that are computed come on top: those of a task (cn_blocked_span) at least, of
+ * cn_blocked_most at most, of all channels, in whole blocks. */
+CN_INLINE size_t cn_blocked_conv_f32_scratch(const cn_window *w, cn_blocked_input input, size_t blocks, cn_blocked_way way, size_t lanes) {
+  const cn_blocked_walk k = cn_blocked_walk_of(w, input, lanes);
   const size_t places = way.slides ? 0 : k.taps * CN_BLOCKED_PLACES + 2 * (cn_blocked_most(w, way) + 32);
-  return cn_max(lanes, k.run) + cn_blocked_copy(w, plain, cn_blocked_span(w, plain, blocks, way, lanes), lanes) + cn_blocked_packed(w, plain, way, lanes) + places;
+  return cn_max(lanes, k.run) + cn_blocked_copy(w, input, cn_blocked_span(w, input, blocks, way, lanes), lanes) + cn_blocked_packed(w, input, way, lanes) + places;
 }
 
 /* Pixels whose channels are normalised side by side: what they store is read again after it has reached the cache. */

@@ -7,14 +7,20 @@
 #include "kernels/blocked.h"
 #include "kernels/tile_f32.h"
 
+/* Computes pixels p0 .. p1 of an image, to dst, [blocks][p1 - p0][LANES]. */
+typedef void cn_blocked_pixels_f32(const void *ctx, size_t image, size_t p0, size_t p1, float *dst);
+
 /* A convolution of two spatial dimensions without input dilation; out must not overlap in or weights. Its groups are whole blocks, or each block has
  * as many groups as fit, whose weights have the channels of one. */
 typedef struct cn_blocked_conv_f32_args {
   cn_window window;     /* groups: such parts; of each c: channels as they lie in `in`, or of a smaller group; m: output channels, a multiple of the LANES */
-  int plain;            /* in is [images][c][height][width] */
+  cn_blocked_input input; /* CN_BLOCKED_PLAIN: in is [images][c][height][width] */
   cn_blocked_slices slices; /* of blocks, no groups: images of the window are slices of the result */
   size_t first, blocks; /* output blocks of this call, of each part: a multiple of what the driver takes at a time */
-  const float *in;
+  const float *in;      /* CN_BLOCKED_COMPUTED: none, but: */
+  cn_blocked_pixels_f32 *pixels;
+  const void *ctx;      /* of pixels */
+  size_t room;          /* floats of scratch for them, a multiple of 16 (kernels/blocked.h) */
   const float *weights; /* of these blocks: [groups][blocks / N][depth][N][LANES], depth [slice][input block][taps][channel], plain: [taps][c] */
   float *out;
   cn_epilogue_f32 ep;   /* CN_EP_ROW_BIAS: [groups * m]; its tile: rows are blocks, columns pixels times LANES, index the image */
@@ -24,7 +30,7 @@ typedef struct cn_blocked_conv_f32_args {
  * (cn_blocked_way) at a time. */
 CN_INLINE size_t cn_blocked_tasks(const cn_blocked_conv_f32_args *a, size_t blocks, size_t pixels, size_t slides) {
   const cn_blocked_way way = {blocks, pixels, slides};
-  return cn_blocked_count(&a->window, a->plain, a->blocks, way, CN_VF32_LANES);
+  return cn_blocked_count(&a->window, a->input, a->blocks, way, CN_VF32_LANES);
 }
 
 /* n pixels of c channels, `area` apart, side by side; c: a literal where it is 1 or 3. */
@@ -384,39 +390,43 @@ CN_DRIVER void cn_blocked_pack_pixels_f32(const cn_window *w, const float *in, s
 /* Tasks t0 .. t1. Literals: whether groups lie within blocks; nb and np; slides, 0 or the outputs that slide, by pitch and stride. */
 CN_KERNEL void cn_blocked_body_f32(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1, int spread, size_t nb, size_t np,
                                    size_t slides, size_t pitch, size_t stride) {
-  const cn_blocked_walk k = cn_blocked_walk_of(&a->window, a->plain, CN_VF32_LANES);
+  const cn_blocked_walk k = cn_blocked_walk_of(&a->window, a->input, CN_VF32_LANES);
   const cn_blocked_way way = {nb, np, slides};
-  const size_t span = cn_blocked_span(&a->window, a->plain, a->blocks, way, CN_VF32_LANES), most = cn_blocked_most(&a->window, way);
-  const size_t across = cn_blocked_across(&a->window, a->plain, a->blocks, way, CN_VF32_LANES);
+  const int plain = a->input == CN_BLOCKED_PLAIN;
+  const size_t span = cn_blocked_span(&a->window, a->input, a->blocks, way, CN_VF32_LANES), most = cn_blocked_most(&a->window, way);
+  const size_t held = a->input == CN_BLOCKED_COMPUTED ? cn_min(most, a->room / (k.slice * CN_VF32_LANES)) : most;
+  const size_t across = cn_blocked_across(&a->window, a->input, a->blocks, way, CN_VF32_LANES);
   const size_t pixels = cn_volume(a->window.out), unit = cn_max(cn_blocked_unit(&a->window, way), 1);
-  const size_t parts = a->window.groups, all = a->window.m / CN_VF32_LANES, groups = a->blocks / nb, zeros = cn_max(CN_VF32_LANES, k.run);
-  const size_t together = cn_blocked_singly(a->plain, way) ? 1 : most / span;
-  const size_t image_in = (a->plain ? a->window.c : k.slice * CN_VF32_LANES) * cn_volume(a->window.in);
-  float *copy = scratch + zeros, *behind = copy + cn_blocked_copy(&a->window, a->plain, span, CN_VF32_LANES);
-  int32_t *places = (int32_t *)(void *)(behind + cn_blocked_packed(&a->window, a->plain, way, CN_VF32_LANES)), *ys = places + k.taps * CN_BLOCKED_PLACES;
+  const size_t parts = a->window.groups, all = a->window.m / CN_VF32_LANES, zeros = cn_max(CN_VF32_LANES, k.run);
+  const size_t groups = a->blocks / nb, apart = cn_blocked_apart(a->input, a->blocks, way);
+  const size_t together = cn_blocked_singly(a->input, way) ? 1 : held / span;
+  const size_t image_in = (plain ? a->window.c : k.slice * CN_VF32_LANES) * cn_volume(a->window.in);
+  float *copy = scratch + zeros, *behind = copy + cn_blocked_copy(&a->window, a->input, span, CN_VF32_LANES);
+  int32_t *places = (int32_t *)(void *)(behind + a->room + cn_blocked_packed(&a->window, a->input, way, CN_VF32_LANES)), *ys = places + k.taps * CN_BLOCKED_PLACES;
   int32_t *xs = ys + most + 32;
   cn_blocked_copied copied = {0, 0, 0, 0};
   memset(scratch, 0, zeros * sizeof *scratch);
   for (size_t t = t0; t < t1;) {
-    const size_t b0 = t % groups, at = t / groups % across, image = t / groups / across, left = b0 ? 1 : (t1 - t) / groups;
-    const size_t many = cn_max(1, cn_min(cn_min(left, together), across - at)), b1 = cn_min(groups, b0 + (t1 - t));
+    const size_t first_task = t % apart, at = t / apart % across, image = t / apart / across, left = first_task ? 1 : (t1 - t) / apart;
+    const size_t many = cn_max(1, cn_min(cn_min(left, together), across - at)), last_task = cn_min(apart, first_task + (t1 - t));
     const size_t p0 = cn_share_by(pixels, unit, at, across), p1 = cn_share_by(pixels, unit, at + many, across);
     const cn_blocked_seen seen = cn_blocked_sees(&a->slices, a->window.kernel[0], image);
     const size_t skipped = seen.from * k.own * nb;
-    const float *in = a->in + seen.first * image_in, *weights = a->weights + (image % parts * a->blocks * k.depth + skipped) * CN_VF32_LANES;
-    if (a->plain && (t == t0 || copied.image != image || p1 > copied.p1)) {
-      const size_t last = cn_min(t1, (image + 1) * across * groups) - 1, end = cn_share_by(pixels, unit, last / groups % across + 1, across);
+    const float *in = a->in ? a->in + seen.first * image_in : NULL, *weights = a->weights + (image % parts * a->blocks * k.depth + skipped) * CN_VF32_LANES;
+    if (plain && (t == t0 || copied.image != image || p1 > copied.p1)) {
+      const size_t last = cn_min(t1, (image + 1) * across * apart) - 1, end = cn_share_by(pixels, unit, last / apart % across + 1, across);
       cn_blocked_copy_band(&a->window, &k, &copied, in, image, p0, end, span, copy);
     }
     const float *const end = a->weights + (image % parts + 1) * a->blocks * k.depth * CN_VF32_LANES;
     cn_blocked_walk own = k;
-    if (a->plain) own.w.in[1] = copied.y1 - copied.y0, own.w.pad[1] = (ptrdiff_t)copied.y0;
+    if (plain) own.w.in[1] = copied.y1 - copied.y0, own.w.pad[1] = (ptrdiff_t)copied.y0;
     own.blocks = (seen.to - seen.from) * k.slice;
-    if (k.packs) cn_blocked_pack_pixels_f32(&a->window, in, own.blocks, p0, p1, copy);
-    const float *const from = k.packs ? copy - p0 * CN_VF32_LANES : a->plain ? copy : in;
+    if (a->input == CN_BLOCKED_COMPUTED) a->pixels(a->ctx, image, p0, p1, copy);
+    else if (k.packs) cn_blocked_pack_pixels_f32(&a->window, in, own.blocks, p0, p1, copy);
+    const float *const from = k.packs ? copy - p0 * CN_VF32_LANES : plain ? copy : in;
     const cn_blocked_job j = {a, &own, from, scratch, places, ys, xs, k.packs ? (p1 - p0) * CN_VF32_LANES : cn_volume(k.w.in) * k.pitch, p0, p1, pixels};
     if (!slides) cn_blocked_job_pixels(&j, np);
-    for (size_t g = b0; g < b1; g++) {
+    for (size_t g = first_task * (groups / apart); g < last_task * (groups / apart); g++) {
       const size_t b = g * nb, first = image * all + a->first + b;
       if (slides) cn_blocked_slide_group_f32(&j, first, weights + b * k.depth * CN_VF32_LANES, spread, pitch, stride, slides);
       else cn_blocked_group_f32(&j, first, weights + b * k.depth * CN_VF32_LANES, end, spread, nb, np);
@@ -424,7 +434,7 @@ CN_KERNEL void cn_blocked_body_f32(const cn_blocked_conv_f32_args *a, float *scr
         a->ep.tile(a->ep.ctx, a->out + (first * pixels + p0) * CN_VF32_LANES, pixels * CN_VF32_LANES, image / parts, image % parts * all + a->first + b, nb,
                    p0 * CN_VF32_LANES, (p1 - p0) * CN_VF32_LANES);
     }
-    t += (many - 1) * groups + (b1 - b0);
+    t += (many - 1) * apart + (last_task - first_task);
   }
 }
 

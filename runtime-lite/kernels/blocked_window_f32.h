@@ -104,6 +104,7 @@ CN_KERNEL cn_vf32 cn_blocked_border_f32(const float *p, size_t pitch, cn_blocked
 typedef struct cn_blocked_depthwise_row {
   const cn_blocked_depthwise_f32_args *args;
   const float *in, *weights; /* of the block */
+  float *out;
   cn_blocked_taps inner;
   cn_vf32 bias;
 } cn_blocked_depthwise_row;
@@ -130,7 +131,7 @@ CN_KERNEL void cn_blocked_depthwise_tile_f32(const cn_blocked_depthwise_row *r, 
         if (j >= t && (j - t) % stride == 0 && (j - t) / stride < n) sums[(j - t) / stride] = cn_vf32_fma(w[t], v, sums[(j - t) / stride]);
     }
   }
-  cn_finish_vectors_f32(&r->args->ep, sums, n, 0, r->args->out, at);
+  cn_finish_vectors_f32(&r->args->ep, sums, n, 0, r->out, at);
 }
 
 /* The same, inside or not; of few outputs one that looks is as quick. */
@@ -141,27 +142,25 @@ CN_KERNEL void cn_blocked_depthwise_some_f32(const cn_blocked_depthwise_row *r, 
   else cn_blocked_depthwise_tile_f32(r, row, y, column, at, 0, k, stride, n);
 }
 
-/* Output rows y0 .. y1, the first result at `at`, by tiles of eight outputs or fewer, as equal as can be; k, stride: literals. */
-CN_KERNEL void cn_blocked_depthwise_band_f32(const cn_blocked_depthwise_row *r, size_t y0, size_t y1, size_t at, size_t k, size_t stride) {
+/* Outputs x .. end of row y, the first at `at`, by tiles of eight or fewer, as equal as can be; k, stride: literals. */
+CN_KERNEL void cn_blocked_depthwise_tiles_f32(const cn_blocked_depthwise_row *r, size_t y, size_t x, size_t end, size_t at, size_t k, size_t stride) {
   const cn_window *w = &r->args->window;
-  const size_t lanes = CN_VF32_LANES, width = w->out[2];
-  for (size_t y = y0; y < y1; y++) {
-    const ptrdiff_t top = (ptrdiff_t)(y * stride) - w->pad[1], below = (ptrdiff_t)w->in[1] - top;
-    const cn_blocked_taps ty = {top < 0 ? cn_min(k, (size_t)-top) : 0, below < 0 ? 0 : cn_min(k, (size_t)below)};
-    const float *row = r->in + (top + (ptrdiff_t)ty.lo) * (ptrdiff_t)(w->in[2] * lanes);
-    for (size_t x = 0, tiles = cn_ceil_div(width, 8), n; x < width; x += n, tiles--, at += n * lanes) {
-      const ptrdiff_t column = (ptrdiff_t)(x * stride) - w->pad[2];
-      n = cn_ceil_div(width - x, tiles);
-      switch (n) {
-        case 8: cn_blocked_depthwise_some_f32(r, row, ty, column, at, k, stride, 8); break;
-        case 7: cn_blocked_depthwise_some_f32(r, row, ty, column, at, k, stride, 7); break;
-        case 6: cn_blocked_depthwise_some_f32(r, row, ty, column, at, k, stride, 6); break;
-        case 5: cn_blocked_depthwise_some_f32(r, row, ty, column, at, k, stride, 5); break;
-        case 4: cn_blocked_depthwise_some_f32(r, row, ty, column, at, k, stride, 4); break;
-        case 3: cn_blocked_depthwise_some_f32(r, row, ty, column, at, k, stride, 3); break;
-        case 2: cn_blocked_depthwise_some_f32(r, row, ty, column, at, k, stride, 2); break;
-        default: cn_blocked_depthwise_some_f32(r, row, ty, column, at, k, stride, 1); break;
-      }
+  const size_t lanes = CN_VF32_LANES;
+  const ptrdiff_t top = (ptrdiff_t)(y * stride) - w->pad[1], below = (ptrdiff_t)w->in[1] - top;
+  const cn_blocked_taps ty = {top < 0 ? cn_min(k, (size_t)-top) : 0, below < 0 ? 0 : cn_min(k, (size_t)below)};
+  const float *row = r->in + (top + (ptrdiff_t)ty.lo) * (ptrdiff_t)(w->in[2] * lanes);
+  for (size_t tiles = cn_ceil_div(end - x, 8), n; x < end; x += n, tiles--, at += n * lanes) {
+    const ptrdiff_t column = (ptrdiff_t)(x * stride) - w->pad[2];
+    n = cn_ceil_div(end - x, tiles);
+    switch (n) {
+      case 8: cn_blocked_depthwise_some_f32(r, row, ty, column, at, k, stride, 8); break;
+      case 7: cn_blocked_depthwise_some_f32(r, row, ty, column, at, k, stride, 7); break;
+      case 6: cn_blocked_depthwise_some_f32(r, row, ty, column, at, k, stride, 6); break;
+      case 5: cn_blocked_depthwise_some_f32(r, row, ty, column, at, k, stride, 5); break;
+      case 4: cn_blocked_depthwise_some_f32(r, row, ty, column, at, k, stride, 4); break;
+      case 3: cn_blocked_depthwise_some_f32(r, row, ty, column, at, k, stride, 3); break;
+      case 2: cn_blocked_depthwise_some_f32(r, row, ty, column, at, k, stride, 2); break;
+      default: cn_blocked_depthwise_some_f32(r, row, ty, column, at, k, stride, 1); break;
     }
   }
 }
@@ -182,28 +181,34 @@ CN_KERNEL void cn_blocked_depthwise_any_f32(const cn_blocked_depthwise_row *r, c
       for (size_t i = 0; i < n; i++) acc[i] = cn_vf32_fma(t, cn_vf32_load(q + i * step), acc[i]);
     }
   }
-  cn_finish_vectors_f32(&r->args->ep, acc, n, 0, r->args->out, at);
+  cn_finish_vectors_f32(&r->args->ep, acc, n, 0, r->out, at);
 }
 
-/* Output row y of any window, its first result at `at`. */
-CN_KERNEL void cn_blocked_depthwise_row_f32(const cn_blocked_depthwise_row *r, size_t y, size_t at) {
+/* The same of any window. */
+CN_KERNEL void cn_blocked_depthwise_row_f32(const cn_blocked_depthwise_row *r, size_t y, size_t x, size_t end, size_t at) {
   const cn_window *w = &r->args->window;
-  const size_t lanes = CN_VF32_LANES, width = w->out[2];
+  const size_t lanes = CN_VF32_LANES;
   const ptrdiff_t row = (ptrdiff_t)(y * w->stride[1]) - w->pad[1];
   const cn_blocked_taps ty = cn_blocked_taps_at(w, 1, y);
   const float *first = r->in + ((row + (ptrdiff_t)(ty.lo * w->dilation[1])) * (ptrdiff_t)w->in[2] - w->pad[2]) * (ptrdiff_t)lanes;
-  for (size_t x = 0; x < width;) {
+  while (x < end) {
     const float *p = first + x * w->stride[2] * lanes;
+    const size_t inside = x >= r->inner.lo ? cn_min(end, r->inner.hi) : x;
     size_t n = 1;
-    if (x >= r->inner.lo && x + 8 <= r->inner.hi) {
+    if (x + 8 <= inside) {
       n = 8;
       cn_blocked_depthwise_any_f32(r, p, ty, 8, at);
-    } else if (x >= r->inner.lo && x + 2 <= r->inner.hi) {
+    } else if (x + 4 <= inside) {
+      n = 4;
+      cn_blocked_depthwise_any_f32(r, p, ty, 4, at);
+    } else if (x + 2 <= inside) {
       n = 2;
       cn_blocked_depthwise_any_f32(r, p, ty, 2, at);
+    } else if (x + 1 <= inside) {
+      cn_blocked_depthwise_any_f32(r, p, ty, 1, at);
     } else {
       cn_vf32 v = cn_blocked_window_f32(w, r->in, row, ty, x, r->weights, CN_WINDOW_DOT, r->bias);
-      cn_finish_vectors_f32(&r->args->ep, &v, 1, 0, r->args->out, at);
+      cn_finish_vectors_f32(&r->args->ep, &v, 1, 0, r->out, at);
     }
     x += n;
     at += n * lanes;
@@ -212,23 +217,35 @@ CN_KERNEL void cn_blocked_depthwise_row_f32(const cn_blocked_depthwise_row *r, s
 
 CN_INLINE size_t cn_blocked_depthwise_f32_tasks(const cn_blocked_depthwise_f32_args *a) { return cn_blocked_window_tasks(&a->window); }
 
+/* Pixels p0 .. p1 of a block of an image, the first result at `at` of out. k, stride: literals. */
+CN_KERNEL void cn_blocked_depthwise_block_f32(const cn_blocked_depthwise_f32_args *a, size_t image, size_t block, size_t p0, size_t p1, float *out, size_t at,
+                                              size_t k, size_t stride) {
+  const cn_window *w = &a->window;
+  const size_t lanes = CN_VF32_LANES, width = w->out[2];
+  const int tiles = k > 3 || (k && w->pad[2] <= 1 && (ptrdiff_t)((width - 1) * stride + k) - w->pad[2] <= (ptrdiff_t)w->in[2] + 1);
+  cn_blocked_depthwise_row r;
+  if (p0 == p1) return; /* rows may have no width */
+  r.args = a;
+  r.inner = cn_blocked_inner(w);
+  r.in = a->in + (image * w->groups + block) * cn_volume(w->in) * lanes;
+  r.weights = a->weights + block * cn_volume(w->kernel) * lanes;
+  r.bias = a->ep.flags & CN_EP_ROW_BIAS ? cn_vf32_load(a->ep.bias + block * lanes) : cn_vf32_zero();
+  r.out = out;
+  for (size_t p = p0, y = p0 / width, x = p0 % width, end; p < p1; p += end - x, y++, x = 0) {
+    end = cn_min(width, x + (p1 - p));
+    if (tiles) cn_blocked_depthwise_tiles_f32(&r, y, x, end, at + (p - p0) * lanes, k, stride);
+    else cn_blocked_depthwise_row_f32(&r, y, x, end, at + (p - p0) * lanes);
+  }
+}
+
 CN_KERNEL void cn_blocked_depthwise_body_f32(const cn_blocked_depthwise_f32_args *a, size_t t0, size_t t1, size_t k, size_t stride) {
   const cn_window *w = &a->window;
   const size_t lanes = CN_VF32_LANES, columns = cn_volume(w->out) * lanes;
-  const int tiles = k > 3 || (k && w->pad[2] <= 1 && (ptrdiff_t)((w->out[2] - 1) * stride + k) - w->pad[2] <= (ptrdiff_t)w->in[2] + 1);
-  cn_blocked_depthwise_row r;
-  r.args = a;
-  r.inner = cn_blocked_inner(w);
   for (size_t i = t0; i < t1; i++) {
     const cn_blocked_band d = cn_blocked_window_task(w, i);
-    const size_t t = d.image * w->groups + d.block, block = d.block, at = t * columns + d.y0 * w->out[2] * lanes;
-    r.in = a->in + t * cn_volume(w->in) * lanes;
-    r.weights = a->weights + block * cn_volume(w->kernel) * lanes;
-    r.bias = a->ep.flags & CN_EP_ROW_BIAS ? cn_vf32_load(a->ep.bias + block * lanes) : cn_vf32_zero();
-    if (tiles) cn_blocked_depthwise_band_f32(&r, d.y0, d.y1, at, k, stride);
-    for (size_t y = d.y0; !tiles && y < d.y1; y++) cn_blocked_depthwise_row_f32(&r, y, t * columns + y * w->out[2] * lanes);
-    if (a->ep.tile)
-      a->ep.tile(a->ep.ctx, a->out + at, columns, d.image, block, 1, d.y0 * w->out[2] * lanes, (d.y1 - d.y0) * w->out[2] * lanes);
+    const size_t p0 = d.y0 * w->out[2], p1 = d.y1 * w->out[2], at = (d.image * w->groups + d.block) * columns + p0 * lanes;
+    cn_blocked_depthwise_block_f32(a, d.image, d.block, p0, p1, a->out, at, k, stride);
+    if (a->ep.tile) a->ep.tile(a->ep.ctx, a->out + at, columns, d.image, d.block, 1, p0 * lanes, (p1 - p0) * lanes);
   }
 }
 
@@ -256,6 +273,40 @@ CN_DRIVER void cn_blocked_depthwise_f32_5x5s2(const cn_blocked_depthwise_f32_arg
 
 CN_DRIVER void cn_blocked_depthwise_f32_7x7s1(const cn_blocked_depthwise_f32_args *a, size_t t0, size_t t1) {
   cn_blocked_depthwise_body_f32(a, t0, t1, 7, 1);
+}
+
+/* The same as a function of kernels/blocked_f32.h, of all blocks: ctx is a cn_blocked_depthwise_f32_args without out and residual. */
+CN_KERNEL void cn_blocked_depthwise_pixels_body_f32(const void *ctx, size_t image, size_t p0, size_t p1, float *dst, size_t k, size_t stride) {
+  const cn_blocked_depthwise_f32_args *a = ctx;
+  const size_t lanes = CN_VF32_LANES, columns = (p1 - p0) * lanes;
+  for (size_t block = 0; block < a->window.groups; block++, dst += columns) {
+    cn_blocked_depthwise_block_f32(a, image, block, p0, p1, dst, 0, k, stride);
+    if (a->ep.tile) a->ep.tile(a->ep.ctx, dst, columns, image, block, 1, p0 * lanes, columns);
+  }
+}
+
+CN_DRIVER void cn_blocked_depthwise_pixels_f32(const void *ctx, size_t image, size_t p0, size_t p1, float *dst) {
+  cn_blocked_depthwise_pixels_body_f32(ctx, image, p0, p1, dst, 0, 0);
+}
+
+CN_DRIVER void cn_blocked_depthwise_pixels_f32_3x3s1(const void *ctx, size_t image, size_t p0, size_t p1, float *dst) {
+  cn_blocked_depthwise_pixels_body_f32(ctx, image, p0, p1, dst, 3, 1);
+}
+
+CN_DRIVER void cn_blocked_depthwise_pixels_f32_3x3s2(const void *ctx, size_t image, size_t p0, size_t p1, float *dst) {
+  cn_blocked_depthwise_pixels_body_f32(ctx, image, p0, p1, dst, 3, 2);
+}
+
+CN_DRIVER void cn_blocked_depthwise_pixels_f32_5x5s1(const void *ctx, size_t image, size_t p0, size_t p1, float *dst) {
+  cn_blocked_depthwise_pixels_body_f32(ctx, image, p0, p1, dst, 5, 1);
+}
+
+CN_DRIVER void cn_blocked_depthwise_pixels_f32_5x5s2(const void *ctx, size_t image, size_t p0, size_t p1, float *dst) {
+  cn_blocked_depthwise_pixels_body_f32(ctx, image, p0, p1, dst, 5, 2);
+}
+
+CN_DRIVER void cn_blocked_depthwise_pixels_f32_7x7s1(const void *ctx, size_t image, size_t p0, size_t p1, float *dst) {
+  cn_blocked_depthwise_pixels_body_f32(ctx, image, p0, p1, dst, 7, 1);
 }
 
 /* What all windows of an output row share. */

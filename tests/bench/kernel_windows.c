@@ -43,10 +43,10 @@ static void bench_blocked(Bench *b, size_t n, Shape p) {
   p.m = blocks * lanes;
   const cn_window w = window_of(&p);
   const cn_blocked_way way = cn_blocked_way_of(&w, w.c < 4, n, lanes, b->s->sums);
-  BlockedJob j = {{.window = w, .plain = w.c < 4, .blocks = blocks, .in = bench_room(b, cn_round_up(w.c, lanes) * cn_volume(w.in)),
+  BlockedJob j = {{.window = w, .input = w.c < 4 ? CN_BLOCKED_PLAIN : CN_BLOCKED_BLOCKS, .blocks = blocks, .in = bench_room(b, cn_round_up(w.c, lanes) * cn_volume(w.in)),
                    .weights = bench_room(b, w.c * w.m * cn_volume(w.kernel)), .out = bench_room(b, w.m * cn_volume(w.out)),
                    .ep = {.flags = CN_EP_ROW_BIAS | CN_EP_CLAMP, .bias = bench_room(b, w.m), .hi = 6.0f}}, cn_blocked_driver(&w, w.c < 4, 0, way, b->s->sums), NULL, way};
-  j.scratch = bench_room(b, cn_blocked_conv_f32_scratch(&w, j.a.plain, blocks, way, lanes));
+  j.scratch = bench_room(b, cn_blocked_conv_f32_scratch(&w, j.a.input, blocks, way, lanes));
   bench_row(b, j.driver, shape_text(&p), window_flop(&w), window_bytes(&w), run_blocked, &j);
 }
 

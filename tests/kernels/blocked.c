@@ -137,13 +137,20 @@ void blocked_result(Case *c, const cn_conv_f32_args *a, size_t room, float *out)
 }
 
 /* What a run derives from the case alone: blocks at a time, those of a part in whole groups of them, whether the input stays plain, which some drivers are
- * for, or groups lie within blocks; the window, of slices where it has depth, with such parts as groups; the way of this window, or that of any, which whole tiles are for too. */
+ * for, or is computed by a function, or groups lie within blocks; the window, of slices where it has depth, with such parts as groups; the way of this window, or that of any, which whole tiles are for too. */
 typedef struct BlockedCase {
   cn_blocked_way way;
   size_t n, blocks;
-  int plain, spread;
+  cn_blocked_input input;
+  int spread;
   cn_window window;
 } BlockedCase;
+
+static int is_dense(const cn_window *w) {
+  int dense = w->groups == 1 && w->in[0] == 1 && w->out[0] == 1;
+  for (int i = 0; i < 3; i++) dense = dense && w->kernel[i] == 1 && w->stride[i] == 1 && !w->pad[i] && w->in[i] == w->out[i];
+  return dense;
+}
 
 static BlockedCase blocked_case(const Case *c, const cn_window *window) {
   const cn_window flat = slices_window(window), *w = &flat;
@@ -151,12 +158,31 @@ static BlockedCase blocked_case(const Case *c, const cn_window *window) {
   const size_t n = tiled ? (size_t)(tiled[strlen("_conv_f32_")] - '0') : 1;
   const size_t lanes = c->set->lanes;
   const int plain = w->groups == 1 && !slices_of(window).out && (tiled ? w->c <= 4 && c->index % 2 : strstr(c->kernel, "_f32_c") != NULL);
+  const cn_blocked_input input = tiled && is_dense(window) && c->index % 3 ? CN_BLOCKED_COMPUTED : plain ? CN_BLOCKED_PLAIN : CN_BLOCKED_BLOCKS;
   const int any = c->index / 2 % 2 && !strstr(c->kernel, "_slide_") && !strstr(c->kernel, "_narrow");
-  const cn_blocked_way way = any ? cn_blocked_any_way(n, c->set->sums) : cn_blocked_way_of(w, plain, n, lanes, c->set->sums);
-  BlockedCase k = {way, n, cn_round_up(cn_ceil_div(w->m, lanes), n), plain, w->groups > 1 && w->c < lanes, *w};
+  const cn_blocked_way way = any ? cn_blocked_any_way(n, c->set->sums) : cn_blocked_way_of(w, input, n, lanes, c->set->sums);
+  BlockedCase k = {way, n, cn_round_up(cn_ceil_div(w->m, lanes), n), input, w->groups > 1 && w->c < lanes, *w};
   if (k.spread) k.window.groups = cn_ceil_div(w->groups * w->m, lanes);
   k.window.m = k.blocks * lanes;
   return k;
+}
+
+/* Floats for pixels of a call of so many blocks: of one task, or of several. */
+static size_t computed_room(const Case *c, const BlockedCase *k, size_t blocks) {
+  const size_t lanes = c->set->lanes, span = cn_blocked_span(&k->window, k->input, blocks, k->way, lanes);
+  return k->input == CN_BLOCKED_COMPUTED ? cn_round_up(span * (1 + c->index % 4) * cn_round_up(k->window.c, lanes), 16) : 0;
+}
+
+/* Pixels that are computed: copies of those of blocks. */
+typedef struct Stored {
+  const float *in;
+  size_t blocks, area, lanes;
+} Stored;
+
+static void stored_pixels(const void *ctx, size_t image, size_t p0, size_t p1, float *dst) {
+  const Stored *s = ctx;
+  for (size_t b = 0; b < s->blocks; b++, dst += (p1 - p0) * s->lanes)
+    memcpy(dst, s->in + ((image * s->blocks + b) * s->area + p0) * s->lanes, (p1 - p0) * s->lanes * sizeof *dst);
 }
 
 /* What of this call's tasks the tasks t0 .. t1 of `all` stand for. */
@@ -169,17 +195,21 @@ static void run_blocked(Case *c, const cn_conv_f32_args *a, float *scratch, size
   const BlockedCase k = blocked_case(c, &a->window);
   const size_t n = k.n, lanes = c->set->lanes, parts = k.window.groups, room = parts * k.window.m;
   TileContext t;
-  cn_blocked_conv_f32_args b = {.window = k.window, .plain = k.plain, .slices = slices_of(&a->window), .weights = a->weights};
-  const BlockedOperands x = blocked_operands(c, a, room, k.plain, &t);
-  b.in = x.in;
+  cn_blocked_conv_f32_args b = {.window = k.window, .input = k.input, .slices = slices_of(&a->window), .weights = a->weights};
+  const BlockedOperands x = blocked_operands(c, a, room, k.input == CN_BLOCKED_PLAIN, &t);
+  const Stored stored = {x.in, cn_ceil_div(k.window.c, lanes), cn_volume(k.window.in), lanes};
+  if (k.input == CN_BLOCKED_COMPUTED) b.pixels = stored_pixels, b.ctx = &stored;
+  else b.in = x.in;
   b.out = x.out;
   b.ep = x.ep;
   b.blocks = k.blocks;
   const size_t all = c->set->blocked_tasks(&b, k.way);
   b.blocks = n; /* the first group by itself, then the others */
+  b.room = computed_room(c, &k, n);
   run_share(c, &b, scratch, t0, t1, all, k.way);
   b.first = n;
   b.blocks = k.blocks - n;
+  b.room = computed_room(c, &k, b.blocks);
   b.weights += parts * n * lanes * a->window.c * cn_volume(a->window.kernel);
   if (b.blocks) run_share(c, &b, scratch, t0, t1, all, k.way);
   blocked_result(c, a, room, x.out);
@@ -201,8 +231,8 @@ static cn_window pick_image(Case *c) {
 /* Of both calls of run_blocked. */
 static size_t blocked_scratch(const Case *c, const BlockedCase *k) {
   const cn_window *w = &k->window;
-  const size_t one = cn_blocked_conv_f32_scratch(w, k->plain, k->n, k->way, c->set->lanes);
-  return k->blocks == k->n ? one : cn_max(one, cn_blocked_conv_f32_scratch(w, k->plain, k->blocks - k->n, k->way, c->set->lanes));
+  const size_t rest = k->blocks - k->n, one = cn_blocked_conv_f32_scratch(w, k->input, k->n, k->way, c->set->lanes) + computed_room(c, k, k->n);
+  return !rest ? one : cn_max(one, cn_blocked_conv_f32_scratch(w, k->input, rest, k->way, c->set->lanes) + computed_room(c, k, rest));
 }
 
 static cn_window pick_blocked(Case *c) {
@@ -251,7 +281,7 @@ static float *packed_parts(Case *c, const cn_conv_f32_args *a, const float *plai
     for (size_t p = 0; p < parts; p++) {
       const size_t m = w->groups == 1 ? w->m : cn_min(k->window.m, w->groups * w->m - p * k->window.m);
       for (size_t b = rest ? k->n : 0; b < (rest ? k->blocks : k->n); b += k->n)
-        at = cn_pack_blocked_f32(weights + p * of_part, m, w->kernel[0], w->c, taps / w->kernel[0], k->plain, lanes, b, k->n, at);
+        at = cn_pack_blocked_f32(weights + p * of_part, m, w->kernel[0], w->c, taps / w->kernel[0], k->input == CN_BLOCKED_PLAIN, lanes, b, k->n, at);
     }
   }
   return packed;
@@ -266,12 +296,12 @@ static void test_blocked(Case *c) {
     cn_conv_f32_args a = {.window = pick_blocked(c)};
     cn_window *w = &a.window;
     BlockedCase k = blocked_case(c, w);
-    if (strcmp(cn_blocked_driver(&k.window, k.plain, k.spread, k.way, c->set->sums), c->kernel) != 0) continue;
+    if (strcmp(cn_blocked_driver(&k.window, k.input, k.spread, k.way, c->set->sums), c->kernel) != 0) continue;
     w->m = k.spread ? w->c : w->groups > 1 ? k.n * lanes * (1 + pick(c, 2)) : 1 + pick(c, (uint32_t)(2 * k.n * lanes));
     k = blocked_case(c, w);
     const float *weights = conv_operands(c, &a);
     a.weights = packed_parts(c, &a, weights, &k);
-    const cn_blocked_conv_f32_args b = {.window = k.window, .plain = k.plain, .blocks = k.blocks};
+    const cn_blocked_conv_f32_args b = {.window = k.window, .input = k.input, .blocks = k.blocks};
     conv_both_ways(c, run_blocked, &a, weights, guarded(c, blocked_scratch(c, &k)), c->set->blocked_tasks(&b, k.way));
     return;
   }
@@ -327,6 +357,53 @@ DEPTHWISE_RUNNER(blocked_depthwise_f32_5x5s1)
 DEPTHWISE_RUNNER(blocked_depthwise_f32_5x5s2)
 DEPTHWISE_RUNNER(blocked_depthwise_f32_7x7s1)
 
+/* Pixels t0 .. t1 of each image, in two parts, as a function of a convolution behind it would have them. */
+static void run_pixels(Case *c, const cn_conv_f32_args *a, cn_blocked_pixels_f32 *pixels, size_t t0, size_t t1) {
+  const cn_window *w = &a->window;
+  const size_t channels = w->groups, taps = cn_volume(w->kernel), lanes = c->set->lanes, area = cn_volume(w->out), cut = t0 + pick(c, (uint32_t)(t1 - t0) + 1);
+  TileContext t = {lanes, channels, 1, 1, area};
+  cn_blocked_depthwise_f32_args b = {.window = *w};
+  float *weights = guarded(c, cn_round_up(channels, lanes) * taps), *out = as_blocked(c, a->out, w->images, channels, area);
+  b.window.groups = cn_ceil_div(channels, lanes);
+  cn_pack_depthwise_f32(a->weights, channels, taps, lanes, weights);
+  b.weights = weights;
+  b.in = as_blocked(c, a->in, w->images, channels, cn_volume(w->in));
+  b.ep = blocked_epilogue(c, a, out, channels, &t);
+  for (size_t part = 0; part < 2; part++) {
+    const size_t p0 = part ? cut : t0, p1 = part ? t1 : cut, row = (p1 - p0) * lanes;
+    float *dst = guarded(c, b.window.groups * row);
+    for (size_t image = 0; image < w->images; image++) {
+      pixels(&b, image, p0, p1, dst);
+      for (size_t k = 0; k < b.window.groups; k++) memcpy(out + ((image * b.window.groups + k) * area + p0) * lanes, dst + k * row, row * sizeof *dst);
+    }
+  }
+  reorder(c, a->out, out, w->images, channels, area, 1);
+}
+
+#define PIXELS_RUNNER(kernel)                                                                                      \
+  static void run_##kernel(Case *c, const cn_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {             \
+    (void)scratch;                                                                                                 \
+    run_pixels(c, a, c->set->kernel, t0, t1);                                                                      \
+  }
+
+PIXELS_RUNNER(blocked_depthwise_pixels_f32)
+PIXELS_RUNNER(blocked_depthwise_pixels_f32_3x3s1)
+PIXELS_RUNNER(blocked_depthwise_pixels_f32_3x3s2)
+PIXELS_RUNNER(blocked_depthwise_pixels_f32_5x5s1)
+PIXELS_RUNNER(blocked_depthwise_pixels_f32_5x5s2)
+PIXELS_RUNNER(blocked_depthwise_pixels_f32_7x7s1)
+
+static void test_pixels(Case *c, ConvRunner *run, cn_window window) {
+  cn_conv_f32_args a = {.window = window};
+  a.window.groups = 1 + pick(c, (uint32_t)(2 * c->set->lanes + 2));
+  a.weights = conv_operands(c, &a);
+  a.ep.flags &= ~(unsigned)CN_EP_RESIDUAL;
+  a.ep.residual = NULL;
+  conv_both_ways(c, run, &a, a.weights, 0, cn_volume(window.out));
+}
+
+void test_cn_blocked_depthwise_pixels_f32(Case *c) { test_pixels(c, run_blocked_depthwise_pixels_f32, pick_image(c)); }
+
 static void test_depthwise(Case *c, ConvRunner *run, cn_window window) {
   cn_conv_f32_args a = {.window = window};
   a.window.groups = 1 + pick(c, (uint32_t)(2 * c->set->lanes + 2));
@@ -340,6 +417,9 @@ void test_cn_blocked_depthwise_f32(Case *c) { test_depthwise(c, run_blocked_dept
 #define SQUARE_TEST(name, k, s)                                          \
   void test_cn_blocked_depthwise_f32_##name(Case *c) {                   \
     test_depthwise(c, run_blocked_depthwise_f32_##name, pick_square(c, k, s)); \
+  }                                                                      \
+  void test_cn_blocked_depthwise_pixels_f32_##name(Case *c) {            \
+    test_pixels(c, run_blocked_depthwise_pixels_f32_##name, pick_square(c, k, s)); \
   }
 
 SQUARE_TEST(3x3s1, 3, 1)

@@ -58,6 +58,8 @@ typedef struct KernelSet {
   size_t winograd_blocks;
   BlockedDepthwiseRun *blocked_depthwise_f32, *blocked_depthwise_f32_3x3s1, *blocked_depthwise_f32_3x3s2, *blocked_depthwise_f32_5x5s1,
       *blocked_depthwise_f32_5x5s2, *blocked_depthwise_f32_7x7s1;
+  cn_blocked_pixels_f32 *blocked_depthwise_pixels_f32, *blocked_depthwise_pixels_f32_3x3s1, *blocked_depthwise_pixels_f32_3x3s2,
+      *blocked_depthwise_pixels_f32_5x5s1, *blocked_depthwise_pixels_f32_5x5s2, *blocked_depthwise_pixels_f32_7x7s1;
   BlockedPoolRun *blocked_pool_f32, *blocked_pool_f32_2x2s2, *blocked_pool_f32_3x3s1, *blocked_pool_f32_3x3s2;
   size_t (*blocked_lrn_tasks)(const cn_blocked_lrn_f32_args *a);
   void (*blocked_lrn_f32)(const cn_blocked_lrn_f32_args *a, float *scratch, size_t t0, size_t t1);

@@ -40,7 +40,8 @@ static void holds_every_size(void **state) {
     Arena *a = arena_new(NULL, 0);
     DimCtx *c = dim_ctx_new(a);
     const cn_window w = random_window(&seed);
-    const bool plain = below(&seed, 2), only_height = below(&seed, 4) == 0;
+    const cn_blocked_input input = (cn_blocked_input)below(&seed, 2);
+    const bool only_height = below(&seed, 4) == 0;
     const cn_blocked_way way = cn_blocked_any_way(1 + below(&seed, tile->mr), sums);
     const BlockedCall call = {.blocks = (uint32_t)(way.blocks * (1 + below(&seed, 3))), .wide = (uint32_t)way.blocks, .pixels = (uint32_t)way.pixels};
     const Dim *height = dim_symbol(c, STR("h"), 0, INT32_MAX, DIM_FROM_INPUT), *width = dim_symbol(c, STR("w"), 0, INT32_MAX, DIM_FROM_INPUT);
@@ -55,8 +56,8 @@ static void holds_every_size(void **state) {
     const int64_t values[] = {(int64_t)w.out[1], (int64_t)w.out[2]};
     int64_t bytes = 0;
     assert_true(open.open);
-    assert_true(dim_eval(window_blocked_scratch(c, t, &open, plain, &call), values, &bytes));
-    assert_true((size_t)bytes >= sizeof(float) * cn_blocked_conv_f32_scratch(&w, plain, call.blocks, way, lanes));
+    assert_true(dim_eval(window_blocked_scratch(c, t, &open, input, &call), values, &bytes));
+    assert_true((size_t)bytes >= sizeof(float) * cn_blocked_conv_f32_scratch(&w, input, call.blocks, way, lanes));
     arena_free(a);
   }
 }
@@ -69,10 +70,10 @@ static void parts_whole_images(void **state) {
     const size_t lanes = (size_t)4 << below(&seed, 3), sums = below(&seed, 2) ? 24 : 12, wide = 1 + below(&seed, 4);
     w.c *= below(&seed, 2) ? 1 : 64;
     if (below(&seed, 20) == 0) w.out[1 + below(&seed, 2)] = 0;
-    const int plain = (int)below(&seed, 2);
-    const cn_blocked_way way = below(&seed, 2) ? cn_blocked_way_of(&w, plain, wide, lanes, sums) : cn_blocked_any_way(wide, sums);
+    const cn_blocked_input input = (cn_blocked_input)below(&seed, 3);
+    const cn_blocked_way way = below(&seed, 2) ? cn_blocked_way_of(&w, input, wide, lanes, sums) : cn_blocked_any_way(wide, sums);
     const size_t blocks = wide * (1 + below(&seed, 9)), pixels = cn_volume(w.out), unit = cn_max(cn_blocked_unit(&w, way), 1);
-    const size_t across = cn_blocked_across(&w, plain, blocks, way, lanes), span = cn_blocked_span(&w, plain, blocks, way, lanes);
+    const size_t across = cn_blocked_across(&w, input, blocks, way, lanes), span = cn_blocked_span(&w, input, blocks, way, lanes);
     size_t at = 0;
     for (size_t k = 0; k < across; k++) {
       const size_t p0 = cn_share_by(pixels, unit, k, across), p1 = cn_share_by(pixels, unit, k + 1, across);
@@ -82,7 +83,7 @@ static void parts_whole_images(void **state) {
     assert_true(at == pixels && span > 0 && span <= cn_blocked_most(&w, way));
     many = w;
     many.images = 1000; /* what scratch for any number of images is made for */
-    assert_true(span <= cn_blocked_span(&many, plain, blocks, way, lanes));
+    assert_true(span <= cn_blocked_span(&many, input, blocks, way, lanes));
   }
 }
 
