@@ -86,11 +86,7 @@ static bool slides_best(const Target *t, const cn_window *w, cn_blocked_input in
 /* ---- Winograd ---- */
 /* Bytes of images, where they lie in the workspace; of one where their number is open. */
 static int64_t stored_bytes(const Value *v) {
-  int64_t bytes = sizeof(float), n;
-  if (!v->def) return 0; /* the caller's */
-  for (uint32_t i = 0; i < v->type.rank; i++)
-    if ((dim_is_const(v->type.dims[i], &n) || (i > 0 && dim_eval(v->type.dims[i], NULL, &n))) && n < INT32_MAX && bytes < INT64_C(1) << 32) bytes *= n;
-  return bytes;
+  return v->def ? lower_usual_bytes(v->type.dtype, v->type.rank, v->type.dims) : 0; /* else the caller's */
 }
 
 static int64_t conv_bytes(const Node *n) { return stored_bytes(n->in[0]) + stored_bytes(n->out[0]); }

@@ -24,7 +24,8 @@ static bool is_pointwise(const Program *p, const Target *t, const Step *s) {
   if (!a->block || a->group != 1 || v->depthwise || v->winograd.side || a->slices.out || conv_depth(a) != 1) return false;
   for (uint32_t i = 0; i < a->n_spatial; i++)
     if (!dim_is(v->kernel[i], 1) || a->stride[i] != 1 || a->dilate_x[i] != 1) return false;
-  return p->tensors.data[s->in[0]].rank == 5 && lower_blocked_even(t, v, image_pixels(&p->tensors.data[s->out[0]])) && is_zero(a->pad_lo, a->n_spatial) && is_zero(a->pad_hi, a->n_spatial);
+  if (p->tensors.data[s->in[0]].rank != 5 || !is_zero(a->pad_lo, a->n_spatial) || !is_zero(a->pad_hi, a->n_spatial)) return false;
+  return lower_blocked_even(t, v, image_pixels(&p->tensors.data[s->out[0]])) != 0;
 }
 
 /* What follows it can be done wherever its pixels lie. */
@@ -38,38 +39,43 @@ static bool is_movable(const Step *s) {
 }
 
 /* ---- memory ---- */
-/* Of the workspace, at usual sizes where they are open. */
-static int64_t stored_bytes(const Program *p, uint32_t tensor) {
-  const PTensor *t = tensor == NO_TENSOR ? NULL : &p->tensors.data[tensor];
-  int64_t bytes, n;
-  if (!t || p->buffers.data[t->buffer].kind != BUF_ARENA) return 0;
-  bytes = dtype_rows[t->dtype].bits / 8;
-  for (uint32_t i = 0; i < t->rank && bytes < INT64_C(1) << 40; i++)
-    if (dim_eval(t->dims[i], NULL, &n) && n < INT32_MAX) bytes *= n;
+static int64_t buffer_bytes(const Lower *l, uint32_t tensor) {
+  const PTensor *t = tensor == NO_TENSOR ? NULL : &l->p->tensors.data[tensor];
+  return t && l->p->buffers.data[t->buffer].kind == BUF_ARENA ? lower_usual_bytes(t->dtype, t->rank, t->dims) : 0;
+}
+
+/* By step: bytes of the workspace that are in use while it runs, its scratch apart. */
+static int64_t *live_bytes(const Lower *l, const Readers *r) {
+  const Program *p = l->p;
+  int64_t *bytes = NEW_ARRAY(l->a, int64_t, p->main.steps.n + 1);
+  for (size_t b = 0; b < p->buffers.n; b++) {
+    const Buffer *buffer = &p->buffers.data[b];
+    if (buffer->kind != BUF_ARENA || r->first[b] < 0) continue;
+    const int64_t own = buffer_bytes(l, r->tensor[b]);
+    bytes[r->first[b]] += own;
+    bytes[r->last[b] + 1] -= own;
+  }
+  for (size_t i = 1; i < p->main.steps.n; i++) bytes[i] += bytes[i - 1];
   return bytes;
 }
 
-static int64_t step_bytes(const Program *p, const Step *s) {
-  int64_t bytes = stored_bytes(p, s->scratch);
-  for (uint32_t k = 0; k < s->n_in; k++) bytes += stored_bytes(p, s->in[k]);
-  for (uint32_t k = 0; k < s->n_out; k++) bytes += stored_bytes(p, s->out[k]);
-  return bytes;
-}
-
-/* What the workspace has at least. */
-static int64_t most_step_bytes(const Program *p) {
+/* What the workspace has at least: nests apart, which may write over what they read. */
+static int64_t most_bytes(const Lower *l, const int64_t *live) {
   int64_t most = 0;
-  for (size_t i = 0; i < p->main.steps.n; i++) {
-    const int64_t bytes = step_bytes(p, &p->main.steps.data[i]);
-    if (bytes > most) most = bytes;
+  for (size_t i = 0; i < l->p->main.steps.n; i++) {
+    const Step *s = &l->p->main.steps.data[i];
+    const int64_t bytes = live[i] + buffer_bytes(l, s->scratch);
+    if (s->kind != STEP_NEST && bytes > most) most = bytes;
   }
   return most;
 }
 
-/* The image itself is not stored any more, but its input, the result and some pixels are at once. */
-static int64_t joined_bytes(const Lower *l, const Step *joined) {
-  const int64_t scratch = stored_bytes(l->p, joined->scratch), whole = step_bytes(l->p, joined);
-  return l->opt->shared ? whole - scratch + 2 * share_computed_bytes(joined->attr, 2) : whole;
+/* What is in use while the joined step runs: not the image any more, but what that is made of, and some pixels. live: at the step that reads the image. */
+static int64_t joined_bytes(const Lower *l, const Readers *r, const Step *joined, int32_t first, int64_t live) {
+  const ConvStep *v = joined->attr;
+  const int64_t scratch = l->opt->shared ? 2 * share_computed_bytes(v, 2) : buffer_bytes(l, joined->scratch);
+  const bool longer = r->last[l->p->tensors.data[joined->in[0]].buffer] == first;
+  return live - buffer_bytes(l, v->before.image) + (longer ? buffer_bytes(l, joined->in[0]) : 0) + scratch;
 }
 
 static Step joined_step(Lower *l, const Step *first, const Step *last) {
@@ -94,16 +100,16 @@ static Step joined_step(Lower *l, const Step *first, const Step *last) {
 void lower_join_depthwise(Lower *l) {
   const Readers r = lower_readers(l);
   const size_t n = l->p->main.steps.n;
-  const int64_t least = most_step_bytes(l->p), room = least + least / 10;
+  const int64_t *live = live_bytes(l, &r), least = most_bytes(l, live), room = least + least / 10;
   bool *gone = NEW_ARRAY(l->a, bool, n);
   for (size_t i = 0; i < n; i++) {
     Step *s = &l->p->main.steps.data[i];
     int32_t at;
     if (s->kind != STEP_CONV || !is_pointwise(l->p, l->opt->target, s)) continue;
     const Step *first = lower_only_maker(l, &r, s->in[0], STEP_CONV, &at);
-    if (!first || !is_movable(first)) continue;
+    if (!first || first->out[0] != s->in[0] || !is_movable(first)) continue; /* it may be read by rows of another length */
     const Step joined = joined_step(l, first, s);
-    if (joined_bytes(l, &joined) > room) continue;
+    if (joined_bytes(l, &r, &joined, at, live[i]) > room) continue;
     gone[at] = true;
     *s = joined;
   }

@@ -46,7 +46,7 @@ static int64_t nest_operations(const Nest *n) {
 static int64_t before_products(const Program *p, const Step *s) {
   const ConvStep *v = s->attr, *before = v->before.conv;
   const int64_t blocks = known(p->tensors.data[v->before.image].dims[1]), own = known(p->tensors.data[s->out[0]].dims[1]);
-  return known_product(before->kernel, before->attr.n_spatial) * blocks / (own > 0 ? own : 1);
+  return times(known_product(before->kernel, before->attr.n_spatial), blocks) / (own > 0 ? own : 1);
 }
 
 /* Picoseconds an element of the result, on one thread. */

@@ -20,7 +20,7 @@ typedef struct cn_blocked_conv_f32_args {
   const float *in;      /* CN_BLOCKED_COMPUTED: none, but: */
   cn_blocked_pixels_f32 *pixels;
   const void *ctx;      /* of pixels */
-  size_t room;          /* floats of scratch for them, a multiple of 16 (kernels/blocked.h) */
+  size_t room;          /* floats of scratch for them (kernels/blocked.h); else 0 */
   const float *weights; /* of these blocks: [groups][blocks / N][depth][N][LANES], depth [slice][input block][taps][channel], plain: [taps][c] */
   float *out;
   cn_epilogue_f32 ep;   /* CN_EP_ROW_BIAS: [groups * m]; its tile: rows are blocks, columns pixels times LANES, index the image */
@@ -447,7 +447,7 @@ CN_KERNEL void cn_blocked_narrow_f32(const cn_blocked_conv_f32_args *a, float *s
 }
 
 /* Tasks t0 .. t1 of cn_blocked_tasks(a, 4), four output blocks at a time, each call with its own scratch of
- * cn_blocked_conv_f32_scratch floats, for windows whose driver it is (kernels/blocked_driver.h); so for the others by their names. */
+ * cn_blocked_conv_f32_scratch and a->room floats, for windows whose driver it is (kernels/blocked_driver.h); so for the others by their names. */
 CN_DRIVER void cn_blocked_conv_f32_4(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
   cn_blocked_wide_f32(a, scratch, t0, t1, 4);
 }

@@ -76,3 +76,15 @@ residual.nodes += "  v4 = Add (k, l)\n"
 residual.conv("m", "v4", (48, 1, 3, 3), 48)
 residual.conv("o", "m", (64, 48, 1, 1))
 form("depthwise_images_that_others_read", residual, "float[1, 3, 70, 58] x", "float[1, 64, a, b] o, float[1, 48, a, b] m", {"x": random(3, 1, 3, 70, 58)})
+
+# Between the two a reshape: the pointwise convolution sees rows of another length.
+between = chain_of()
+between.conv("d", "v0", (32, 1, 3, 3), 32)
+between.act("relu", "a", "d")
+between.nodes += "  rows = Constant <value = int64[4] {1, 32, 24, 40}> ()\n  r = Reshape (a, rows)\n"
+between.conv("o", "r", (48, 32, 1, 1))
+between.conv("e", "v0", (32, 1, 3, 3), 32)
+between.nodes += "  row = Constant <value = int64[3] {1, 32, 960}> ()\n  s = Reshape (e, row)\n"
+between.weights["p_w"] = random(7, 48, 32, 1)
+between.nodes += "  p = Conv (s, p_w)\n"
+form("depthwise_and_a_reshape", between, "float[1, 3, 80, 48] x", "float[1, 48, 24, 40] o, float[1, 48, 960] p", {"x": random(4, 1, 3, 80, 48)})
