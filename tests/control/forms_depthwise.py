@@ -84,7 +84,7 @@ between.act("relu", "a", "d")
 between.nodes += "  rows = Constant <value = int64[4] {1, 32, 24, 40}> ()\n  r = Reshape (a, rows)\n"
 between.conv("o", "r", (48, 32, 1, 1))
 between.conv("e", "v0", (32, 1, 3, 3), 32)
-between.nodes += "  row = Constant <value = int64[3] {1, 32, 960}> ()\n  s = Reshape (e, row)\n"
+between.nodes += "  row = Constant <value = int64[3] {1, 32, 960}> ()\n  q = Reshape (e, row)\n"
 between.weights["p_w"] = random(7, 48, 32, 1)
-between.nodes += "  p = Conv (s, p_w)\n"
+between.nodes += "  p = Conv (q, p_w)\n"
 form("depthwise_and_a_reshape", between, "float[1, 3, 80, 48] x", "float[1, 48, 24, 40] o, float[1, 48, 960] p", {"x": random(4, 1, 3, 80, 48)})
