@@ -78,13 +78,18 @@ residual.conv("o", "m", (64, 48, 1, 1))
 form("depthwise_images_that_others_read", residual, "float[1, 3, 70, 58] x", "float[1, 64, a, b] o, float[1, 48, a, b] m", {"x": random(3, 1, 3, 70, 58)})
 
 # Between the two a reshape: the pointwise convolution sees rows of another length.
-between = chain_of()
-between.conv("d", "v0", (32, 1, 3, 3), 32)
-between.act("relu", "a", "d")
-between.nodes += "  rows = Constant <value = int64[4] {1, 32, 24, 40}> ()\n  r = Reshape (a, rows)\n"
-between.conv("o", "r", (48, 32, 1, 1))
-between.conv("e", "v0", (32, 1, 3, 3), 32)
-between.nodes += "  row = Constant <value = int64[3] {1, 32, 960}> ()\n  q = Reshape (e, row)\n"
-between.weights["p_w"] = random(7, 48, 32, 1)
-between.nodes += "  p = Conv (q, p_w)\n"
-form("depthwise_and_a_reshape", between, "float[1, 3, 80, 48] x", "float[1, 48, 24, 40] o, float[1, 48, 960] p", {"x": random(4, 1, 3, 80, 48)})
+def reshaped(shape):
+    chain = Chain()
+    chain.conv("v", "x", (128, 3, 3, 3))
+    chain.act("relu", "v0", "v")
+    chain.conv("d", "v0", (128, 1, 3, 3), 128)
+    chain.act("relu", "a", "d")
+    chain.nodes += f"  shape = Constant <value = int64[{len(shape)}] {{{', '.join(map(str, shape))}}}> ()\n  r = Reshape (a, shape)\n"
+    chain.weights["o_w"] = random(7, 32, 128, *[1] * (len(shape) - 2))
+    chain.nodes += "  o = Conv (r, o_w)\n"
+    return chain
+
+
+for name, shape in (("one_row", (1, 128, 2240)), ("turned", (1, 128, 40, 56))):
+    declared = ", ".join(map(str, (1, 32, *shape[2:])))
+    form(f"depthwise_and_a_reshape_{name}", reshaped(shape), "float[1, 3, 56, 40] x", f"float[{declared}] o", {"x": random(4, 1, 3, 56, 40)})
