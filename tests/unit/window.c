@@ -62,6 +62,24 @@ static void holds_every_size(void **state) {
   }
 }
 
+/* A pointwise convolution of open sizes whose input is computed: what it is given at the largest is enough for all. */
+static void computes_every_size(void **state) {
+  (void)state;
+  uint64_t seed = 3;
+  for (int i = 0; i < 20000; i++) {
+    cn_window w = random_window(&seed), most;
+    const size_t lanes = (size_t)4 << below(&seed, 3), sums = below(&seed, 2) ? 24 : 12;
+    const cn_blocked_way way = cn_blocked_any_way(1 + below(&seed, 4), sums);
+    const size_t blocks = way.blocks * (1 + below(&seed, 9));
+    w.c *= below(&seed, 2) ? 1 : 64;
+    for (int k = 1; k < 3; k++) w.in[k] = w.out[k] = cn_min(w.out[k], 1 << 10), w.kernel[k] = w.stride[k] = w.dilation[k] = 1, w.pad[k] = 0;
+    most = w;
+    most.images = most.in[1] = most.in[2] = most.out[1] = most.out[2] = 1 << 10;
+    assert_true(cn_blocked_conv_f32_scratch(&w, CN_BLOCKED_COMPUTED, blocks, way, lanes) <= cn_blocked_conv_f32_scratch(&most, CN_BLOCKED_COMPUTED, blocks, way, lanes));
+    assert_true(cn_blocked_span(&w, CN_BLOCKED_COMPUTED, blocks, way, lanes) <= cn_blocked_most(&most, way));
+  }
+}
+
 static void parts_whole_images(void **state) {
   (void)state;
   uint64_t seed = 2;
@@ -88,6 +106,6 @@ static void parts_whole_images(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(holds_every_size), cmocka_unit_test(parts_whole_images)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(holds_every_size), cmocka_unit_test(computes_every_size), cmocka_unit_test(parts_whole_images)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
