@@ -84,7 +84,18 @@ static bool slides_best(const Target *t, const cn_window *w, cn_blocked_input in
 }
 
 /* ---- Winograd ---- */
-/* Bytes of images, where they lie in the workspace; of one where their number is open. */
+int64_t lower_usual_bytes(DType t, uint32_t rank, const Dim *const *dims) {
+  const int64_t most = INT64_C(1) << 40;
+  int64_t bytes = dtype_rows[t].bits / 8, n;
+  for (uint32_t i = 0; i < rank; i++) {
+    if (!dim_is_const(dims[i], &n) && (i == 0 || !dim_eval(dims[i], NULL, &n))) n = 1;
+    if (n <= 0) return 0;
+    bytes = bytes > most / n ? most : bytes * n;
+  }
+  return bytes;
+}
+
+/* Where it lies in the workspace. */
 static int64_t stored_bytes(const Value *v) {
   return v->def ? lower_usual_bytes(v->type.dtype, v->type.rank, v->type.dims) : 0; /* else the caller's */
 }
@@ -221,13 +232,12 @@ static uint32_t repack(Lower *l, const ConvStep *s, uint32_t weights, size_t wid
   return constant_floats(l, blocks * depth * lanes, dst, b->name);
 }
 
-uint32_t lower_blocked_computed(Lower *l, ConvStep *s, uint32_t weights, uint32_t out) {
+uint32_t lower_blocked_computed(Lower *l, ConvStep *s, uint32_t wide, uint32_t weights, uint32_t out) {
   DimCtx *c = l->p->dims;
   const Target *t = l->opt->target;
   const PTensor *x = &l->p->tensors.data[s->before.image], *y = &l->p->tensors.data[out];
   const WindowDims win = window_blocked_dims(c, x, y, s);
   const BlockedWindow window = window_blocked(c, &win, y->dims[0], 1, s->channels, dim_mulc(c, y->dims[1], s->attr.block));
-  const uint32_t wide = lower_blocked_even(t, s, cn_volume(window.usual.out));
   if (wide != s->most.wide) weights = repack(l, s, weights, wide);
   s->most = (BlockedCall){.blocks = s->most.blocks + s->rest.blocks, .wide = wide};
   s->rest = (BlockedCall){0};

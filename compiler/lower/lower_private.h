@@ -87,14 +87,11 @@ Step *lower_step(Lower *l, StepKind kind, const uint32_t *in, size_t n_in, const
 void lower_routine(Lower *l, const ExternAttr *attr, const uint32_t *in, size_t n_in, const uint32_t *out, size_t n_out, DiagPlace src);
 /* A dense tensor in a buffer of its own. */
 uint32_t lower_tensor(Lower *l, DType t, uint32_t rank, const Dim *const *dims, Buffer b);
-/* Readers by buffer: how many steps read it, the one step that writes it, -1 or -2 where there is none or several; the first and the last step that names it,
- * -1 where none does, and the largest tensor by which they do. */
-typedef struct Readers { uint32_t *reads, *tensor; int32_t *writer, *first, *last; } Readers;
+/* By buffer: how many steps read it, the one step that writes it, -1 or -2 where there is none or several. */
+typedef struct Readers { uint32_t *reads; int32_t *writer; } Readers;
 Readers lower_readers(Lower *l);
 /* The step that made all of an arena tensor which this is the only read of, if it is of that kind; else NULL. */
 const Step *lower_only_maker(Lower *l, const Readers *r, uint32_t tensor, StepKind kind, int32_t *ret_index);
-/* Bytes at usual sizes where they are open, of one image where their number is; 2^40 where they are more. */
-int64_t lower_usual_bytes(DType t, uint32_t rank, const Dim *const *dims);
 void lower_drop_steps(Lower *l, const bool *gone); /* [steps] */
 /* lower_sequence.c: a graph input, and output i, that is a sequence or optional. */
 void lower_sequence_input(Lower *l, const Value *v, uint32_t index);

@@ -229,10 +229,10 @@ StepShare step_share(const Program *p, const Target *t, const Step *s) {
 }
 
 /* ---- memory ---- */
-typedef struct Life { size_t first, last; bool used; } Life;
+typedef struct Life { size_t first, last; int64_t bytes; bool used; } Life;
 
 /* By buffer: from the first to the last step that names it. */
-static Life *buffer_lives(Arena *a, const Program *p) {
+static Life *buffer_lives(Arena *a, const Program *p, int64_t (*bytes)(const Program *p, uint32_t tensor)) {
   Life *lives = NEW_ARRAY(a, Life, p->buffers.n);
   for (size_t i = 0; i < p->main.steps.n; i++) {
     const Step *s = &p->main.steps.data[i];
@@ -240,26 +240,32 @@ static Life *buffer_lives(Arena *a, const Program *p) {
       const uint32_t t = k < s->n_in ? s->in[k] : s->out[k - s->n_in];
       if (t == NO_TENSOR) continue;
       Life *l = &lives[p->tensors.data[t].buffer];
-      if (!l->used) *l = (Life){i, i, true};
+      if (!l->used) *l = (Life){i, i, 0, true};
+      const int64_t own = bytes(p, t);
+      if (own > l->bytes) l->bytes = own;
       l->last = i;
     }
   }
   return lives;
 }
 
-/* By step: bytes of the workspace that are in use while it runs, as far as they are known, scratch apart. */
-static int64_t *live_bytes(Arena *a, const Program *p) {
-  const Life *lives = buffer_lives(a, p);
-  int64_t *bytes = NEW_ARRAY(a, int64_t, p->main.steps.n + 1), n;
+int64_t *share_live_bytes(Arena *a, const Program *p, int64_t (*bytes)(const Program *p, uint32_t tensor)) {
+  const Life *lives = buffer_lives(a, p, bytes);
+  int64_t *live = NEW_ARRAY(a, int64_t, p->main.steps.n + 1);
   for (size_t b = 0; b < p->buffers.n; b++) {
-    const Buffer *buffer = &p->buffers.data[b];
-    if (!lives[b].used || buffer->kind != BUF_ARENA || !dim_is_const(buffer->n, &n) || n >= INT64_C(1) << 40) continue;
-    n = n * dtype_rows[buffer->dtype].bits / 8;
-    bytes[lives[b].first] += n;
-    bytes[lives[b].last + 1] -= n;
+    if (!lives[b].used || p->buffers.data[b].kind != BUF_ARENA) continue;
+    live[lives[b].first] += lives[b].bytes;
+    live[lives[b].last + 1] -= lives[b].bytes;
   }
-  for (size_t i = 1; i < p->main.steps.n; i++) bytes[i] += bytes[i - 1];
-  return bytes;
+  for (size_t i = 1; i < p->main.steps.n; i++) live[i] += live[i - 1];
+  return live;
+}
+
+/* Of a tensor's buffer, as far as that is known. */
+static int64_t known_bytes(const Program *p, uint32_t tensor) {
+  const Buffer *b = &p->buffers.data[p->tensors.data[tensor].buffer];
+  int64_t n;
+  return dim_is_const(b->n, &n) && n < INT64_C(1) << 40 ? n * dtype_rows[b->dtype].bits / 8 : 0;
 }
 
 /* Of up to n shares as many as take whole bands each, since each transforms its bands' input for itself; of a single band
@@ -341,7 +347,7 @@ void program_share(Program *p, const Target *t, bool all) {
   p->parts_all = all;
   for (size_t i = 0; i < p->main.steps.n; i++) p->main.steps.data[i].share = step_share(p, t, &p->main.steps.data[i]);
   Arena *scratch = arena_new(arena_door(p->arena), 0);
-  const int64_t *live = live_bytes(scratch, p);
+  const int64_t *live = share_live_bytes(scratch, p, known_bytes);
   int64_t least = 0; /* what the workspace has at least */
   for (size_t i = 0; i < p->main.steps.n; i++)
     if (live[i] > least) least = live[i];

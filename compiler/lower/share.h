@@ -15,6 +15,9 @@ StepShare step_share(const Program *p, const Target *t, const Step *s);
 /* Bytes of scratch that one of n shares of a convolution needs which computes its input (ConvStep.before): of its own pixels, no more than go together. */
 int64_t share_computed_bytes(const ConvStep *s, uint32_t n);
 
+/* By step: bytes of the workspace that are in use while it runs, scratch apart. bytes: of a tensor, or of its buffer; the largest one counts. */
+int64_t *share_live_bytes(Arena *a, const Program *p, int64_t (*bytes)(const Program *p, uint32_t tensor));
+
 /* Whether neighbours along the axis share lines of the cache, where elements are written or where some are read: it is parted by whole lines. */
 bool share_by_lines(const Nest *n, uint32_t axis);
 

@@ -328,70 +328,61 @@ void test_cn_blocked_slide_f32_c3(Case *c) { test_blocked(c); }
 void test_cn_blocked_slide_f32_c3_few(Case *c) { test_blocked(c); }
 void test_cn_blocked_slide_f32_c3s2(Case *c) { test_blocked(c); }
 
-static void run_depthwise(Case *c, const cn_conv_f32_args *a, BlockedDepthwiseRun *run, size_t t0, size_t t1) {
+/* A depthwise convolution's operands, blocked; out is that of the result, too. */
+static cn_blocked_depthwise_f32_args depthwise_args(Case *c, const cn_conv_f32_args *a, TileContext *t) {
   const cn_window *w = &a->window;
   const size_t channels = w->groups, taps = cn_volume(w->kernel), lanes = c->set->lanes;
-  TileContext t = {lanes, channels, 1, 1, cn_volume(w->out)};
   cn_blocked_depthwise_f32_args b = {.window = *w};
   float *weights = guarded(c, cn_round_up(channels, lanes) * taps);
+  *t = (TileContext){lanes, channels, 1, 1, cn_volume(w->out)};
   b.window.groups = cn_ceil_div(channels, lanes);
   cn_pack_depthwise_f32(a->weights, channels, taps, lanes, weights);
   b.weights = weights;
   b.in = as_blocked(c, a->in, w->images, channels, cn_volume(w->in));
   b.out = as_blocked(c, a->out, w->images, channels, cn_volume(w->out));
-  b.ep = blocked_epilogue(c, a, b.out, channels, &t);
-  run(&b, t0, t1);
-  reorder(c, a->out, b.out, w->images, channels, cn_volume(w->out), 1);
+  b.ep = blocked_epilogue(c, a, b.out, channels, t);
+  return b;
 }
 
-#define DEPTHWISE_RUNNER(kernel)                                                                                   \
-  static void run_##kernel(Case *c, const cn_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {             \
-    (void)scratch;                                                                                                 \
-    run_depthwise(c, a, c->set->kernel, t0, t1);                                                                   \
-  }
-
-DEPTHWISE_RUNNER(blocked_depthwise_f32)
-DEPTHWISE_RUNNER(blocked_depthwise_f32_3x3s1)
-DEPTHWISE_RUNNER(blocked_depthwise_f32_3x3s2)
-DEPTHWISE_RUNNER(blocked_depthwise_f32_5x5s1)
-DEPTHWISE_RUNNER(blocked_depthwise_f32_5x5s2)
-DEPTHWISE_RUNNER(blocked_depthwise_f32_7x7s1)
+static void run_depthwise(Case *c, const cn_conv_f32_args *a, BlockedDepthwiseRun *run, size_t t0, size_t t1) {
+  TileContext t;
+  const cn_blocked_depthwise_f32_args b = depthwise_args(c, a, &t);
+  run(&b, t0, t1);
+  reorder(c, a->out, b.out, a->window.images, a->window.groups, cn_volume(a->window.out), 1);
+}
 
 /* Pixels t0 .. t1 of each image, in two parts, as a function of a convolution behind it would have them. */
 static void run_pixels(Case *c, const cn_conv_f32_args *a, cn_blocked_pixels_f32 *pixels, size_t t0, size_t t1) {
-  const cn_window *w = &a->window;
-  const size_t channels = w->groups, taps = cn_volume(w->kernel), lanes = c->set->lanes, area = cn_volume(w->out), cut = t0 + pick(c, (uint32_t)(t1 - t0) + 1);
-  TileContext t = {lanes, channels, 1, 1, area};
-  cn_blocked_depthwise_f32_args b = {.window = *w};
-  float *weights = guarded(c, cn_round_up(channels, lanes) * taps), *out = as_blocked(c, a->out, w->images, channels, area);
-  b.window.groups = cn_ceil_div(channels, lanes);
-  cn_pack_depthwise_f32(a->weights, channels, taps, lanes, weights);
-  b.weights = weights;
-  b.in = as_blocked(c, a->in, w->images, channels, cn_volume(w->in));
-  b.ep = blocked_epilogue(c, a, out, channels, &t);
+  TileContext t;
+  const cn_blocked_depthwise_f32_args b = depthwise_args(c, a, &t);
+  const size_t images = a->window.images, lanes = c->set->lanes, area = cn_volume(a->window.out), cut = t0 + pick(c, (uint32_t)(t1 - t0) + 1);
   for (size_t part = 0; part < 2; part++) {
     const size_t p0 = part ? cut : t0, p1 = part ? t1 : cut, row = (p1 - p0) * lanes;
     float *dst = guarded(c, b.window.groups * row);
-    for (size_t image = 0; image < w->images; image++) {
+    for (size_t image = 0; image < images; image++) {
       pixels(&b, image, p0, p1, dst);
-      for (size_t k = 0; k < b.window.groups; k++) memcpy(out + ((image * b.window.groups + k) * area + p0) * lanes, dst + k * row, row * sizeof *dst);
+      for (size_t k = 0; k < b.window.groups; k++) memcpy(b.out + ((image * b.window.groups + k) * area + p0) * lanes, dst + k * row, row * sizeof *dst);
     }
   }
-  reorder(c, a->out, out, w->images, channels, area, 1);
+  reorder(c, a->out, b.out, images, a->window.groups, area, 1);
 }
 
-#define PIXELS_RUNNER(kernel)                                                                                      \
-  static void run_##kernel(Case *c, const cn_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {             \
-    (void)scratch;                                                                                                 \
-    run_pixels(c, a, c->set->kernel, t0, t1);                                                                      \
+#define RUNNERS(name)                                                                                                            \
+  static void run_blocked_depthwise_##name(Case *c, const cn_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {           \
+    (void)scratch;                                                                                                               \
+    run_depthwise(c, a, c->set->blocked_depthwise_##name, t0, t1);                                                               \
+  }                                                                                                                              \
+  static void run_blocked_depthwise_pixels_##name(Case *c, const cn_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {    \
+    (void)scratch;                                                                                                               \
+    run_pixels(c, a, c->set->blocked_depthwise_pixels_##name, t0, t1);                                                           \
   }
 
-PIXELS_RUNNER(blocked_depthwise_pixels_f32)
-PIXELS_RUNNER(blocked_depthwise_pixels_f32_3x3s1)
-PIXELS_RUNNER(blocked_depthwise_pixels_f32_3x3s2)
-PIXELS_RUNNER(blocked_depthwise_pixels_f32_5x5s1)
-PIXELS_RUNNER(blocked_depthwise_pixels_f32_5x5s2)
-PIXELS_RUNNER(blocked_depthwise_pixels_f32_7x7s1)
+RUNNERS(f32)
+RUNNERS(f32_3x3s1)
+RUNNERS(f32_3x3s2)
+RUNNERS(f32_5x5s1)
+RUNNERS(f32_5x5s2)
+RUNNERS(f32_7x7s1)
 
 static void test_pixels(Case *c, ConvRunner *run, cn_window window) {
   cn_conv_f32_args a = {.window = window};
