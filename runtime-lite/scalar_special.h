@@ -102,34 +102,26 @@ CN_INLINE float cn_erf_f32(float x) {
   return cn_pick_f32(a < 1.0f, x + x * cn_erf_near_f32(x * x - 0.5f), far);
 }
 
-/* erf((c + t) / sqrt(2)) for |t| up to 1/4 around twelve centres near 0, 1/2, 1 ...: the centres c, then the factors of 1, t, t^2 ... t^7, minimax. Each
- * centre but 0 lies where the function is nearly a float, so that what the first factor loses by rounding does not count. */
-static const float cn_erf_sqrt2_table[9][16] = {
-    {0x0p+0f, 0x1.feba08p-2f, 0x1.00f23p+0f, 0x1.7fe76cp+0f, 0x1.ffc63cp+0f, 0x1.405438p+1f, 0x1.805e4ap+1f, 0x1.c06ce2p+1f,
-     0x1.001fe8p+2f, 0x1.1fc39cp+2f, 0x1.3fbeaap+2f, 0x1.5fbe7cp+2f, 0x1.5fbe7cp+2f, 0x1.5fbe7cp+2f, 0x1.5fbe7cp+2f, 0x1.5fbe7cp+2f},
-    {0x0p+0f, 0x1.8737ep-2f, 0x1.5e7374p-1f, 0x1.bb8a28p-1f, 0x1.e8a7b4p-1f, 0x1.f9aff2p-1f, 0x1.fea176p-1f, 0x1.ffc3c6p-1f,
-     0x1.fff7c4p-1f, 0x1.ffff18p-1f, 0x1.ffffecp-1f, 0x1.fffffep-1f, 0x1p+0f, 0x1p+0f, 0x1p+0f, 0x1p+0f},
-    {0x1.988454p-1f, 0x1.68bd24p-1f, 0x1.edb988p-2f, 0x1.0966bap-2f, 0x1.bb13p-4f, 0x1.1d57e8p-5f, 0x1.1ff2aep-7f, 0x1.c43e88p-10f,
-     0x1.167beap-12f, 0x1.10a558p-15f, 0x1.971f4ep-19f, 0x1.d8d72p-23f, 0x0p+0f, 0x0p+0f, 0x0p+0f, 0x0p+0f},
-    {0x0p+0f, -0x1.67d776p-3f, -0x1.ef8c9cp-3f, -0x1.8e009ep-3f, -0x1.bae106p-4f, -0x1.650bcp-5f, -0x1.b0560cp-7f, -0x1.8c16bcp-9f,
-     -0x1.169d8cp-11f, -0x1.328034p-14f, -0x1.2f75e4p-18f, 0x1.62a56ap-18f, 0x0p+0f, 0x0p+0f, 0x0p+0f, 0x0p+0f},
-    {-0x1.105b98p-3f, -0x1.695628p-4f, 0x1.37e7a6p-11f, 0x1.b9f028p-5f, 0x1.ba8dbcp-5f, 0x1.f492ecp-6f, 0x1.80c27p-7f, 0x1.a8db2p-9f,
-     0x1.5c778cp-11f, 0x1.b49e62p-14f, 0x1.896c36p-17f, 0x1.594d46p-22f, 0x0p+0f, 0x0p+0f, 0x0p+0f, 0x0p+0f},
-    {0x0p+0f, 0x1.49fb8ap-5f, 0x1.492216p-5f, 0x1.8ea542p-7f, -0x1.262d82p-7f, -0x1.845666p-7f, -0x1.b19aeap-8f, -0x1.321eacp-9f,
-     -0x1.2e5e24p-11f, -0x1.b68f22p-14f, -0x1.2e350ep-13f, -0x1.08b5p-12f, 0x0p+0f, 0x0p+0f, 0x0p+0f, 0x0p+0f},
-    {0x1.4b4a8cp-6f, 0x1.2e108ep-7f, -0x1.0b0f7p-7f, -0x1.80c99ap-7f, -0x1.27d2b8p-8f, 0x1.617b62p-10f, 0x1.21f3fp-9f, 0x1.2d7b36p-10f,
-     0x1.7b2b8ap-12f, 0x1.49af8ep-14f, 0x1.7a653ap-15f, 0x1.11c2d4p-14f, 0x0p+0f, 0x0p+0f, 0x0p+0f, 0x0p+0f},
-    {0x0p+0f, -0x1.8d1154p-8f, -0x1.03b258p-8f, 0x1.4d868p-10f, 0x1.5e5c9ap-9f, 0x1.0c7106p-10f, -0x1.c1f2bcp-13f, -0x1.753ee2p-12f,
-     -0x1.52c228p-13f, -0x1.95ba94p-15f, 0x1.6aab4ap-10f, 0x1.5f8b8ep-9f, 0x0p+0f, 0x0p+0f, 0x0p+0f, 0x0p+0f},
-    {-0x1.593748p-8f, -0x1.6ffd9ap-11f, 0x1.851c98p-10f, 0x1.283d56p-10f, -0x1.d75fdep-13f, -0x1.107748p-11f, -0x1.61cdbap-13f, 0x1.61d32p-15f,
-     0x1.b00a9cp-15f, 0x1.57fe94p-16f, -0x1.133182p-11f, -0x1.0c0b4ep-10f, 0x0p+0f, 0x0p+0f, 0x0p+0f, 0x0p+0f}};
+/* erf((c + t) / sqrt(2)) for |t| up to 0.39 around eight centres near 0, 3/4, 3/2 ...: the centres c, then the factors of 1, t, t^2 ... t^7, minimax.
+ * Each centre but 0 lies where the function is nearly a float, so that what the first factor loses by rounding does not count. Eight fill one
+ * register of AVX2. */
+static const float cn_erf_sqrt2_table[9][8] = {
+    {0x0p+0f, 0x1.7b28c8p-1f, 0x1.81d9fep+0f, 0x1.226fd6p+1f, 0x1.81cbfap+1f, 0x1.dfa1c4p+1f, 0x1.203dd4p+2f, 0x1.4eb852p+2f},
+    {0x0p+0f, 0x1.150202p-1f, 0x1.bc8b2p-1f, 0x1.f4167ap-1f, 0x1.feae1ap-1f, 0x1.ffe88ep-1f, 0x1.ffff2p-1f, 0x1.fffffap-1f},
+    {0x1.988454p-1f, 0x1.368b92p-1f, 0x1.06621p-2f, 0x1.f2208cp-5f, 0x1.1670ep-7f, 0x1.75bb0ap-11f, 0x1.07a51ep-15f, 0x1.ec4508p-21f},
+    {0x0p+0f, -0x1.cbf1f4p-3f, -0x1.8b78fcp-3f, -0x1.1a9144p-4f, -0x1.a39d3ep-7f, -0x1.5e1a86p-10f, -0x1.28dd82p-14f, -0x1.07e476p-20f},
+    {-0x1.105946p-3f, -0x1.75f9d4p-5f, 0x1.bcea3ap-5f, 0x1.586ae8p-5f, 0x1.772b06p-7f, 0x1.9625eap-10f, 0x1.a7b1f2p-14f, 0x1.2006cep-18f},
+    {0x0p+0f, 0x1.77c37ap-5f, 0x1.803c7ep-7f, -0x1.94b3b4p-7f, -0x1.a9a35ap-8f, -0x1.422088p-10f, -0x1.aaf74ap-14f, -0x1.36eecp-15f},
+    {0x1.474776p-6f, 0x1.e9fcecp-15f, -0x1.7ec828p-7f, -0x1.71cb84p-11f, 0x1.203a98p-9f, 0x1.6911b2p-11f, 0x1.413966p-14f, -0x1.f96b02p-18f},
+    {0x0p+0f, -0x1.8705aep-8f, 0x1.4fa318p-10f, 0x1.f19b44p-10f, -0x1.c35bb6p-13f, -0x1.16e726p-12f, -0x1.7ecc4cp-15f, 0x1.7aefd8p-13f},
+    {-0x1.420e24p-9f, 0x1.3aefdep-11f, 0x1.20babap-10f, -0x1.08fdc6p-11f, -0x1.6b028p-13f, 0x1.ebbf6ap-15f, 0x1.4b24d8p-16f, 0x1.b5af06p-14f}};
 
 /* erf(x / sqrt(2)) nearly as erf of a rounded quotient: a model's two operators without the division. Vectors look the factors up in registers
  * (kernels/lanes_f32.h). */
 CN_INLINE float cn_erf_sqrt2_f32(float x) {
-  const float (*const c)[16] = cn_erf_sqrt2_table;
-  const float a = cn_min_f32(cn_abs_f32(x), 5.5625f), halves = a + 0x1.8p22f; /* whose last bit is 1/2 */
-  const uint32_t i = cn_bits_f32(halves) & 15u;
+  const float (*const c)[8] = cn_erf_sqrt2_table;
+  const float a = cn_min_f32(cn_abs_f32(x), 5.5625f), place = a * 0x1.555556p+0f + 0x1.8p23f; /* whose last bit is 1 */
+  const uint32_t i = cn_bits_f32(place) & 7u;
   const float t = a - c[0][i], t2 = t * t;
   const float slope = (c[2][i] + t * c[3][i]) + t2 * ((c[4][i] + t * c[5][i]) + t2 * ((c[6][i] + t * c[7][i]) + t2 * c[8][i]));
   return cn_copysign_f32(c[1][i] + t * slope, x);

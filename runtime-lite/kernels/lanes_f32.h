@@ -8,15 +8,16 @@
 #include "scalar_special.h"
 
 CN_KERNEL cn_vf32 cn_erf_sqrt2_vf32(cn_vf32 x) {
-  const float (*const c)[16] = cn_erf_sqrt2_table;
-  const cn_vf32 a = cn_vf32_min(cn_vf32_set1(5.5625f), cn_vf32_abs(x)), i = cn_vf32_add(a, cn_vf32_set1(0x1.8p22f));
-  const cn_vf32 t = cn_vf32_sub(a, cn_vf32_look_up(c[0], i)), t2 = cn_vf32_mul(t, t);
-  const cn_vf32 p2 = cn_vf32_add(cn_vf32_look_up(c[2], i), cn_vf32_mul(t, cn_vf32_look_up(c[3], i)));
-  const cn_vf32 p4 = cn_vf32_add(cn_vf32_look_up(c[4], i), cn_vf32_mul(t, cn_vf32_look_up(c[5], i)));
-  const cn_vf32 p6 = cn_vf32_add(cn_vf32_look_up(c[6], i), cn_vf32_mul(t, cn_vf32_look_up(c[7], i)));
-  const cn_vf32 high = cn_vf32_add(p6, cn_vf32_mul(t2, cn_vf32_look_up(c[8], i)));
+  const float (*const c)[8] = cn_erf_sqrt2_table;
+  const cn_vf32 a = cn_vf32_min(cn_vf32_set1(5.5625f), cn_vf32_abs(x)), place = cn_vf32_mul(a, cn_vf32_set1(0x1.555556p+0f));
+  const cn_vf32 i = cn_vf32_add(place, cn_vf32_set1(0x1.8p23f));
+  const cn_vf32 t = cn_vf32_sub(a, cn_vf32_look_up8(c[0], i)), t2 = cn_vf32_mul(t, t);
+  const cn_vf32 p2 = cn_vf32_add(cn_vf32_look_up8(c[2], i), cn_vf32_mul(t, cn_vf32_look_up8(c[3], i)));
+  const cn_vf32 p4 = cn_vf32_add(cn_vf32_look_up8(c[4], i), cn_vf32_mul(t, cn_vf32_look_up8(c[5], i)));
+  const cn_vf32 p6 = cn_vf32_add(cn_vf32_look_up8(c[6], i), cn_vf32_mul(t, cn_vf32_look_up8(c[7], i)));
+  const cn_vf32 high = cn_vf32_add(p6, cn_vf32_mul(t2, cn_vf32_look_up8(c[8], i)));
   const cn_vf32 slope = cn_vf32_add(p2, cn_vf32_mul(t2, cn_vf32_add(p4, cn_vf32_mul(t2, high))));
-  return cn_vf32_copysign(cn_vf32_add(cn_vf32_look_up(c[1], i), cn_vf32_mul(t, slope)), x);
+  return cn_vf32_copysign(cn_vf32_add(cn_vf32_look_up8(c[1], i), cn_vf32_mul(t, slope)), x);
 }
 
 CN_KERNEL cn_vf32 cn_gelu_near_vf32(const float (*c)[16], cn_vf32 x) {

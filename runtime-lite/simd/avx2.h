@@ -146,6 +146,10 @@ CN_KERNEL cn_vf32 cn_vf32_look_up(const float *table, cn_vf32 i) {
   return _mm256_blendv_ps(low, high, _mm256_castsi256_ps(_mm256_slli_epi32(at, 28)));
 }
 
+CN_KERNEL cn_vf32 cn_vf32_look_up8(const float *table, cn_vf32 i) {
+  return _mm256_permutevar8x32_ps(_mm256_loadu_ps(table), _mm256_castps_si256(i));
+}
+
 CN_KERNEL int cn_vf32_any_lt(cn_vf32 a, cn_vf32 b) { return _mm256_movemask_ps(_mm256_cmp_ps(a, b, _CMP_LT_OQ)) != 0; }
 
 CN_KERNEL cn_vf32 cn_vf32_keep_ge(cn_vf32 a, cn_vf32 b, cn_vf32 v) {

@@ -118,6 +118,10 @@ CN_KERNEL cn_vf32 cn_vf32_look_up(const float *table, cn_vf32 i) {
   return _mm512_permutexvar_ps(_mm512_castps_si512(i), _mm512_loadu_ps(table));
 }
 
+CN_KERNEL cn_vf32 cn_vf32_look_up8(const float *table, cn_vf32 i) {
+  return _mm512_permutexvar_ps(_mm512_castps_si512(i), _mm512_broadcast_f32x8(_mm256_loadu_ps(table)));
+}
+
 CN_KERNEL int cn_vf32_any_lt(cn_vf32 a, cn_vf32 b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ) != 0; }
 
 CN_KERNEL cn_vf32 cn_vf32_keep_ge(cn_vf32 a, cn_vf32 b, cn_vf32 v) {

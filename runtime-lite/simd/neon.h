@@ -136,13 +136,22 @@ CN_KERNEL cn_vf32 cn_vf32_abs(cn_vf32 v) { return vabsq_f32(v); }
 
 CN_KERNEL cn_vf32 cn_vf32_copysign(cn_vf32 v, cn_vf32 sign) { return vbslq_f32(vdupq_n_u32(0x80000000u), sign, v); }
 
-/* By bytes: four times the place, and 0 to 3 more. */
+/* The bytes of the numbers at the low bits of each lane: four times the place, and 0 to 3 more. */
+CN_KERNEL uint8x16_t cn_neon_bytes_at(cn_vf32 i, uint32_t bits) {
+  const uint32x4_t place = vandq_u32(vreinterpretq_u32_f32(i), vdupq_n_u32(bits));
+  return vreinterpretq_u8_u32(vmlaq_n_u32(vdupq_n_u32(0x03020100u), place, 0x04040404u));
+}
+
 CN_KERNEL cn_vf32 cn_vf32_look_up(const float *table, cn_vf32 i) {
-  const uint32x4_t place = vandq_u32(vreinterpretq_u32_f32(i), vdupq_n_u32(15));
-  const uint8x16_t at = vreinterpretq_u8_u32(vmlaq_n_u32(vdupq_n_u32(0x03020100u), place, 0x04040404u));
   uint8x16x4_t all;
   for (int k = 0; k < 4; k++) all.val[k] = vreinterpretq_u8_f32(vld1q_f32(table + 4 * k));
-  return vreinterpretq_f32_u8(vqtbl4q_u8(all, at));
+  return vreinterpretq_f32_u8(vqtbl4q_u8(all, cn_neon_bytes_at(i, 15)));
+}
+
+CN_KERNEL cn_vf32 cn_vf32_look_up8(const float *table, cn_vf32 i) {
+  uint8x16x2_t all;
+  for (int k = 0; k < 2; k++) all.val[k] = vreinterpretq_u8_f32(vld1q_f32(table + 4 * k));
+  return vreinterpretq_f32_u8(vqtbl2q_u8(all, cn_neon_bytes_at(i, 7)));
 }
 
 CN_KERNEL int cn_vf32_any_lt(cn_vf32 a, cn_vf32 b) { return vmaxvq_u32(vcltq_f32(a, b)) != 0; }

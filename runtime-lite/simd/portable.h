@@ -99,6 +99,9 @@ CN_INLINE cn_vf32 cn_vf32_copysign(cn_vf32 v, cn_vf32 sign) { return cn_copysign
 /* Of 16 numbers those at the low four bits of each lane. */
 CN_INLINE cn_vf32 cn_vf32_look_up(const float *table, cn_vf32 i) { return table[cn_bits_f32(i) & 15u]; }
 
+/* Of 8 numbers those at the low three bits of each lane. */
+CN_INLINE cn_vf32 cn_vf32_look_up8(const float *table, cn_vf32 i) { return table[cn_bits_f32(i) & 7u]; }
+
 /* Whether a < b in some lane. */
 CN_INLINE int cn_vf32_any_lt(cn_vf32 a, cn_vf32 b) { return a < b; }
 
