@@ -55,37 +55,69 @@ typedef struct cn_depthwise_channel_f32 {
   cn_vf32 taps[25], bias, lo, hi;
 } cn_depthwise_channel_f32;
 
-/* rows output rows (a literal) of one vector, from row y on; at: its first result, n: its lanes. */
-CN_KERNEL void cn_depthwise_square_rows_f32(const cn_depthwise_f32_args *a, const cn_square *q,
-                                            const cn_depthwise_channel_f32 *c, size_t y, size_t rows, size_t k, size_t stride,
-                                            size_t at, size_t n) {
-  cn_vf32 acc[4];
-  cn_square_f32(&a->window, q, y, c->taps, c->bias, CN_WINDOW_DOT, rows, k, stride, acc);
-  CN_UNROLL(4)
-  for (size_t i = 0; i < rows; i++, at += a->window.out[2]) {
-    if (a->ep.flags & CN_EP_RESIDUAL) acc[i] = cn_vf32_add(acc[i], cn_vf32_load_n(a->ep.residual + at, n));
-    cn_vf32_store_n(a->out + at, cn_vf32_min(c->hi, cn_vf32_max(c->lo, acc[i])), n);
+/* n output rows of one vector, not masked, all of whose lanes are stored and to which nothing is added; n, k, stride are literals. */
+CN_KERNEL void cn_depthwise_square_f32(const cn_depthwise_channel_f32 *c, const float *const *row, const cn_square *q, size_t n, size_t k, size_t stride,
+                                       int masked, float *out, size_t ldo) {
+  cn_vf32 acc[7];
+  cn_square_f32(row, q, c->taps, c->bias, CN_WINDOW_DOT, n, k, stride, masked, acc);
+  CN_UNROLL(7)
+  for (size_t i = 0; i < n; i++) cn_vf32_store(out + i * ldo, cn_vf32_min(c->hi, cn_vf32_max(c->lo, acc[i])));
+}
+
+/* The same for any vector; at: its first result, left: rows of the band behind the first. */
+CN_KERNEL void cn_depthwise_square_edge_f32(const cn_depthwise_f32_args *a, const cn_squares *s, const cn_depthwise_channel_f32 *c, const float *const *row,
+                                            const cn_square *q, size_t n, size_t k, size_t stride, size_t at, size_t left) {
+  const int once = (a->ep.flags & CN_EP_RESIDUAL) != 0;
+  const size_t width = a->window.out[2], fewer = s->n == 1 && !once ? width : 0;
+  const float *residual = a->ep.residual + at;
+  float *out = a->out + at;
+  size_t lanes = cn_squares_lanes(&a->window, s, q, once, left);
+  CN_ALIGN(CN_VF32_LANES * 4) float tile[7 * CN_VF32_LANES];
+  cn_vf32 acc[7];
+  cn_square_f32(row, q, c->taps, c->bias, CN_WINDOW_DOT, n, k, stride, 1, acc);
+  CN_UNROLL(7)
+  for (size_t i = 0; i < n; i++) cn_vf32_store(tile + i * CN_VF32_LANES, acc[i]);
+  CN_LANES
+  for (size_t i = 0; i < n; i++, out += width, residual += width, lanes -= fewer) {
+    cn_vf32 v = cn_vf32_load(tile + i * CN_VF32_LANES);
+    if (once) v = cn_vf32_add(v, cn_vf32_load_n(residual, lanes));
+    cn_vf32_store_n(out, cn_vf32_min(c->hi, cn_vf32_max(c->lo, v)), lanes);
   }
 }
 
-/* rows output rows of one channel, from row y on, read where they lie; at: the first result. */
-CN_KERNEL void cn_depthwise_square_band_f32(const cn_depthwise_f32_args *a, const float *src, size_t channel, size_t y,
+/* n output rows, a literal, of one channel from row y on, read where they lie; at: the first result, left: rows of the band behind the first. */
+CN_KERNEL void cn_depthwise_square_rows_f32(const cn_depthwise_f32_args *a, const cn_squares *s, const cn_depthwise_channel_f32 *c, const float *src,
+                                            size_t y, size_t n, size_t k, size_t stride, size_t at, size_t left) {
+  const float *rows[CN_SQUARE_ROWS];
+  cn_square_rows_f32(&a->window, s, src, (ptrdiff_t)(y * stride) - a->window.pad[1], (n - 1) * stride + k, rows);
+  for (size_t i = 0; i < s->n; i++) {
+    cn_square room;
+    const cn_square *q = cn_squares_get(&a->window, s, i, k, stride, &room);
+    if (n >= 4 && s->whole && !q->masked) cn_depthwise_square_f32(c, rows, q, n, k, stride, 0, a->out + at + q->x, a->window.out[2]);
+    else if (n >= 4 && s->whole) cn_depthwise_square_f32(c, rows, q, n, k, stride, 1, a->out + at + q->x, a->window.out[2]);
+    else cn_depthwise_square_edge_f32(a, s, c, rows, q, n, k, stride, at + q->x, left);
+  }
+}
+
+/* rows output rows of one channel, from row y on; at: the first result. */
+CN_KERNEL void cn_depthwise_square_band_f32(const cn_depthwise_f32_args *a, const cn_squares *s, const float *src, size_t channel, size_t y,
                                             size_t rows, size_t k, size_t stride, size_t at) {
   const int clamped = (a->ep.flags & CN_EP_CLAMP) != 0;
-  const size_t width = a->window.out[2];
+  const size_t most = cn_square_most(k, stride);
   cn_depthwise_channel_f32 c;
+  size_t i = 0, n;
   CN_UNROLL(25)
   for (size_t t = 0; t < k * k; t++) c.taps[t] = cn_vf32_set1(a->weights[channel * k * k + t]);
   c.bias = cn_vf32_set1(a->ep.flags & CN_EP_ROW_BIAS ? a->ep.bias[channel] : 0.0f);
   c.lo = cn_vf32_set1(clamped ? a->ep.lo : cn_least_f32());
   c.hi = cn_vf32_set1(clamped ? a->ep.hi : -cn_least_f32());
-  for (size_t x = 0; x < width; x += CN_VF32_LANES) {
-    const cn_square q = cn_square_at(&a->window, src, x, k, stride);
-    const size_t n = width - x;
-    size_t i = 0;
-    for (; i + 4 <= rows; i += 4) cn_depthwise_square_rows_f32(a, &q, &c, y + i, 4, k, stride, at + i * width + x, n);
-    for (; i + 2 <= rows; i += 2) cn_depthwise_square_rows_f32(a, &q, &c, y + i, 2, k, stride, at + i * width + x, n);
-    for (; i < rows; i++) cn_depthwise_square_rows_f32(a, &q, &c, y + i, 1, k, stride, at + i * width + x, n);
+  for (; i < rows; i += n, at += n * a->window.out[2]) {
+    const size_t left = rows - i;
+    n = left >= most ? most : left >= 4 ? 4 : left >= 2 ? 2 : 1;
+    if (n == most) cn_depthwise_square_rows_f32(a, s, &c, src, y + i, most, k, stride, at, left - 1);
+    else if (n == 4) cn_depthwise_square_rows_f32(a, s, &c, src, y + i, 4, k, stride, at, left - 1);
+    else if (n == 2) cn_depthwise_square_rows_f32(a, s, &c, src, y + i, 2, k, stride, at, left - 1);
+    else cn_depthwise_square_rows_f32(a, s, &c, src, y + i, 1, k, stride, at, left - 1);
   }
 }
 
@@ -95,6 +127,8 @@ CN_KERNEL void cn_depthwise_body_f32(const cn_depthwise_f32_args *a, float *scra
   const cn_window *w = &a->window;
   const cn_plane p = cn_plane_f32(w);
   const size_t bands = cn_ceil_div(w->out[1], p.band), pixels = cn_volume(w->out);
+  cn_squares s;
+  if (k && t0 < t1) cn_squares_f32(w, &p, (a->ep.flags & CN_EP_RESIDUAL) != 0, 0.0f, k, stride, scratch, &s);
   for (size_t t = t0; t < t1; t++) {
     const size_t y = t % bands * p.band, z = t / bands % w->out[0], index = t / bands / w->out[0];
     const size_t rows = cn_min(p.band, w->out[1] - y), n0 = (z * w->out[1] + y) * w->out[2];
@@ -102,7 +136,7 @@ CN_KERNEL void cn_depthwise_body_f32(const cn_depthwise_f32_args *a, float *scra
     if (!k) cn_plane_copy_f32(w, &p, in, 0, z, y, 0.0f, scratch);
     for (size_t m = 0; m < w->m; m++) {
       const size_t at = (index * w->m + m) * pixels + n0, channel = index % w->groups * w->m + m;
-      if (k) cn_depthwise_square_band_f32(a, in + z * w->in[1] * w->in[2], channel, y, rows, k, stride, at);
+      if (k) cn_depthwise_square_band_f32(a, &s, in + z * w->in[1] * w->in[2], channel, y, rows, k, stride, at);
       else cn_depthwise_band_f32(a, &p, scratch, channel, rows, at);
       if (a->ep.tile) a->ep.tile(a->ep.ctx, a->out + at, pixels, index, m, 1, n0, rows * w->out[2]);
     }

@@ -25,9 +25,15 @@ CN_INLINE size_t cn_gemm_f32_bands(const cn_gemm_f32_args *g) {
   return cn_max(blocks, cn_min(cn_ceil_div(g->m, CN_GEMM_F32_MR) / 4, 4));
 }
 
+/* Tiles of all rows: of more than one band that two threads part between them, not its columns, an even number, so that each has as many. */
+CN_INLINE size_t cn_gemm_f32_tiles(const cn_gemm_f32_args *g, size_t bands) {
+  const size_t tiles = cn_max(cn_ceil_div(g->m, CN_GEMM_F32_MR), 1);
+  return CN_VF32_LANES > 1 && bands > 1 && g->n <= g->m ? cn_round_up(tiles, 2) : tiles;
+}
+
 /* The row that band i of `bands` starts with. */
 CN_INLINE size_t cn_gemm_f32_band(const cn_gemm_f32_args *g, size_t i, size_t bands) {
-  const size_t tiles = cn_max(cn_ceil_div(g->m, CN_GEMM_F32_MR), 1), t = tiles * i / bands;
+  const size_t tiles = cn_gemm_f32_tiles(g, bands), t = tiles * i / bands;
   return CN_VF32_LANES > 1 ? g->m / tiles * t + cn_min(t, g->m % tiles) : cn_min(t * CN_GEMM_F32_MR, g->m);
 }
 

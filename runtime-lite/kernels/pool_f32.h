@@ -22,50 +22,85 @@ CN_INLINE size_t cn_pool_f32_tasks(const cn_pool_f32_args *a) {
   return a->window.images * a->window.groups * a->window.out[0] * cn_plane_f32_bands(&a->window);
 }
 
-/* Divides a sum by its window's size, and stores rows (a literal) of one vector, n lanes of them. */
-CN_KERNEL void cn_pool_store_f32(const cn_pool_f32_args *a, cn_vf32 *acc, int op, size_t rows, const float *counts,
-                                 const float *rows_count, float *out, size_t n) {
+/* A sum by the size of its window; op: a literal. */
+CN_KERNEL cn_vf32 cn_pool_finish_f32(cn_vf32 v, int op, const float *counts, float rows_count) {
+  return op == CN_WINDOW_SUM ? cn_vf32_div(v, cn_vf32_mul(cn_vf32_load(counts), cn_vf32_set1(rows_count))) : v;
+}
+
+/* n output rows (op and n are literals) of a vector at column x, read from the copy. */
+CN_KERNEL void cn_pool_rows_f32(const cn_pool_f32_args *a, const cn_plane *p, const float *src, int op, size_t n, const float *counts,
+                                const float *rows_count, float *out, size_t lanes) {
+  cn_vf32 acc[4];
+  cn_window_vector_f32(&a->window, p, src, 0, op, n, acc);
   CN_UNROLL(4)
-  for (size_t i = 0; i < rows; i++) {
-    cn_vf32 v = acc[i];
-    if (op == CN_WINDOW_SUM) v = cn_vf32_div(v, cn_vf32_mul(cn_vf32_load(counts), cn_vf32_set1(rows_count[i])));
-    cn_vf32_store_n(out + i * a->window.out[2], v, n);
+  for (size_t i = 0; i < n; i++) cn_vf32_store_n(out + i * a->window.out[2], cn_pool_finish_f32(acc[i], op, counts, rows_count[i]), lanes);
+}
+
+/* What rows y .. y + n count of their windows. */
+CN_INLINE void cn_pool_rows_count(const cn_pool_f32_args *a, int op, size_t z, size_t y, size_t n, float *ret) {
+  for (size_t r = 0; op == CN_WINDOW_SUM && r < n; r++)
+    ret[r] = (float)(cn_pool_count(&a->window, a->flags, 0, z) * cn_pool_count(&a->window, a->flags, 1, y + r));
+}
+
+/* A band of rows output rows from row y on. src: the copy; counts: of the columns. */
+CN_KERNEL void cn_pool_band_f32(const cn_pool_f32_args *a, const cn_plane *p, const float *src, int op, size_t z, size_t y, size_t rows,
+                                const float *counts, float *out) {
+  const size_t width = a->window.out[2], down = a->window.stride[1] * p->row;
+  for (size_t i = 0; i < rows;) {
+    const size_t n = rows - i >= 4 ? 4 : 1;
+    float rows_count[4] = {0};
+    cn_pool_rows_count(a, op, z, y + i, n, rows_count);
+    for (size_t x = 0; x < width; x += CN_VF32_LANES) {
+      if (n == 4) cn_pool_rows_f32(a, p, src + i * down + x, op, 4, counts + x, rows_count, out + i * width + x, width - x);
+      else cn_pool_rows_f32(a, p, src + i * down + x, op, 1, counts + x, rows_count, out + i * width + x, width - x);
+    }
+    i += n;
   }
 }
 
-/* rows output rows (op and rows are literals) of a vector at column x, row y; src: its place in the copy (k 0). */
-CN_KERNEL void cn_pool_rows_f32(const cn_pool_f32_args *a, const cn_plane *p, const float *src, const cn_square *q, int op,
-                                size_t y, size_t rows, size_t k, size_t stride, cn_vf32 *acc) {
+/* n output rows of all columns from row y on, read where they lie; left: rows of the band behind the first. op, n, k, stride are literals. */
+CN_KERNEL void cn_pool_square_rows_f32(const cn_pool_f32_args *a, const cn_squares *s, const float *src, int op, size_t y, size_t n, size_t k,
+                                       size_t stride, const float *counts, const float *rows_count, float *out, size_t left) {
+  const cn_window *w = &a->window;
   const cn_vf32 start = op == CN_WINDOW_MAX ? cn_vf32_set1(cn_least_f32()) : cn_vf32_zero();
-  if (k) cn_square_f32(&a->window, q, y, 0, start, op, rows, k, stride, acc);
-  else cn_window_vector_f32(&a->window, p, src, 0, op, rows, acc);
+  const size_t width = w->out[2], fewer = s->n == 1 ? width : 0;
+  const float *rows[CN_SQUARE_ROWS];
+  cn_square_rows_f32(w, s, src, (ptrdiff_t)(y * stride) - w->pad[1], (n - 1) * stride + k, rows);
+  for (size_t i = 0; i < s->n; i++) {
+    CN_ALIGN(CN_VF32_LANES * 4) float tile[7 * CN_VF32_LANES];
+    cn_square room;
+    const cn_square *q = cn_squares_get(w, s, i, k, stride, &room);
+    float *to = out + q->x;
+    cn_vf32 acc[7];
+    if (n >= 4 && !q->masked) cn_square_f32(rows, q, 0, start, op, n, k, stride, 0, acc);
+    else cn_square_f32(rows, q, 0, start, op, n, k, stride, 1, acc);
+    CN_UNROLL(7)
+    for (size_t r = 0; r < n; r++) acc[r] = cn_pool_finish_f32(acc[r], op, counts + q->x, rows_count[r]);
+    if (s->whole) {
+      CN_UNROLL(7)
+      for (size_t r = 0; r < n; r++) cn_vf32_store(to + r * width, acc[r]);
+      continue;
+    }
+    CN_UNROLL(7)
+    for (size_t r = 0; r < n; r++) cn_vf32_store(tile + r * CN_VF32_LANES, acc[r]);
+    size_t lanes = cn_squares_lanes(w, s, q, 0, left);
+    CN_LANES
+    for (size_t r = 0; r < n; r++, to += width, lanes -= fewer) cn_vf32_store_n(to, cn_vf32_load(tile + r * CN_VF32_LANES), lanes);
+  }
 }
 
-/* A band of rows output rows from row y on. src: the copy, or with k the channel's slice; counts: of the columns. */
-CN_KERNEL void cn_pool_band_f32(const cn_pool_f32_args *a, const cn_plane *p, const float *src, int op, size_t z, size_t y,
-                                size_t rows, size_t k, size_t stride, const float *counts, float *out) {
-  const cn_window *w = &a->window;
-  const size_t width = w->out[2], down = w->stride[1] * p->row;
-  for (size_t x = 0; x < width; x += CN_VF32_LANES) {
-    cn_square q;
-    if (k) q = cn_square_at(w, src, x, k, stride);
-    for (size_t i = 0; i < rows;) {
-      const size_t step = rows - i >= 4 ? 4 : 1;
-      const float *from = k ? src : src + i * down + x;
-      float rows_count[4] = {0}, *to = out + i * width + x;
-      cn_vf32 acc[4];
-      for (size_t r = 0; op == CN_WINDOW_SUM && r < step; r++)
-        rows_count[r] =
-            (float)(cn_pool_count(w, a->flags, 0, z) * cn_pool_count(w, a->flags, 1, y + i + r));
-      if (step == 4) {
-        cn_pool_rows_f32(a, p, from, &q, op, y + i, 4, k, stride, acc);
-        cn_pool_store_f32(a, acc, op, 4, counts + x, rows_count, to, width - x);
-      } else {
-        cn_pool_rows_f32(a, p, from, &q, op, y + i, 1, k, stride, acc);
-        cn_pool_store_f32(a, acc, op, 1, counts + x, rows_count, to, width - x);
-      }
-      i += step;
-    }
+CN_KERNEL void cn_pool_square_band_f32(const cn_pool_f32_args *a, const cn_squares *s, const float *src, int op, size_t z, size_t y, size_t rows,
+                                       size_t k, size_t stride, const float *counts, float *out) {
+  const size_t most = cn_square_most(k, stride);
+  for (size_t i = 0, n; i < rows; i += n, out += n * a->window.out[2]) {
+    const size_t left = rows - i;
+    float rows_count[7] = {0};
+    n = left >= most ? most : left >= 4 ? 4 : left >= 2 ? 2 : 1;
+    cn_pool_rows_count(a, op, z, y + i, n, rows_count);
+    if (n == most) cn_pool_square_rows_f32(a, s, src, op, y + i, most, k, stride, counts, rows_count, out, left - 1);
+    else if (n == 4) cn_pool_square_rows_f32(a, s, src, op, y + i, 4, k, stride, counts, rows_count, out, left - 1);
+    else if (n == 2) cn_pool_square_rows_f32(a, s, src, op, y + i, 2, k, stride, counts, rows_count, out, left - 1);
+    else cn_pool_square_rows_f32(a, s, src, op, y + i, 1, k, stride, counts, rows_count, out, left - 1);
   }
 }
 
@@ -79,14 +114,19 @@ CN_KERNEL void cn_pool_body_f32(const cn_pool_f32_args *a, float *scratch, size_
   if (t0 >= t1) return; /* of no rows there is no scratch either */
   for (size_t x = 0; x < cn_round_up(w->out[2], CN_VF32_LANES); x++)
     counts[x] = sum && x < w->out[2] ? (float)cn_pool_count(w, a->flags, 2, x) : 1.0f;
+  cn_squares s;
+  if (k) cn_squares_f32(w, &p, 0, sum ? 0.0f : cn_least_f32(), k, stride, scratch, &s);
   for (size_t t = t0; t < t1; t++) {
     const size_t y = t % bands * p.band, z = t / bands % w->out[0], index = t / bands / w->out[0];
     const size_t rows = cn_min(p.band, w->out[1] - y);
-    const float *in = a->in + index * cn_volume(w->in), *src = k ? in + z * w->in[1] * w->in[2] : scratch;
+    const float *in = a->in + index * cn_volume(w->in);
     float *out = a->out + index * pixels + (z * w->out[1] + y) * w->out[2];
-    if (!k) cn_plane_copy_f32(w, &p, in, 0, z, y, sum ? 0.0f : cn_least_f32(), scratch);
-    if (sum) cn_pool_band_f32(a, &p, src, CN_WINDOW_SUM, z, y, rows, k, stride, counts, out);
-    else cn_pool_band_f32(a, &p, src, CN_WINDOW_MAX, z, y, rows, k, stride, counts, out);
+    if (k && sum) cn_pool_square_band_f32(a, &s, in + z * w->in[1] * w->in[2], CN_WINDOW_SUM, z, y, rows, k, stride, counts, out);
+    else if (k) cn_pool_square_band_f32(a, &s, in + z * w->in[1] * w->in[2], CN_WINDOW_MAX, z, y, rows, k, stride, counts, out);
+    if (k) continue;
+    cn_plane_copy_f32(w, &p, in, 0, z, y, sum ? 0.0f : cn_least_f32(), scratch);
+    if (sum) cn_pool_band_f32(a, &p, scratch, CN_WINDOW_SUM, z, y, rows, counts, out);
+    else cn_pool_band_f32(a, &p, scratch, CN_WINDOW_MAX, z, y, rows, counts, out);
   }
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT-0 */
 /* Small square windows over one channel, read where it lies: no copy with padding, whose stores the loads right behind them
- * would have to wait for. What a border needs is masked. Needs a SIMD layer included before. */
+ * would have to wait for. What a border needs is masked, rows outside are a row of padding. Needs a SIMD layer included before. */
 #ifndef CN_KERNELS_SQUARE_F32_H
 #define CN_KERNELS_SQUARE_F32_H
 
@@ -16,89 +16,116 @@ CN_INLINE size_t cn_square_column(size_t j, size_t stride) {
   return stride == 1 ? j : j / 2 * 2 + j % 2 * CN_VF32_LANES;
 }
 
-/* A vector of outputs of each row: where its first window begins, and which lanes of its loads are inside of the row. */
+/* A vector of outputs of a row: the first's column, where its window begins, and which lanes of its loads are inside of the row. */
 typedef struct cn_square {
-  const float *src; /* the channel's slice of the input */
-  ptrdiff_t at;     /* place of the first window's first column, may be negative */
+  size_t x;
+  ptrdiff_t at; /* the window's first column, may be negative */
   cn_vf32_lanes in[CN_SQUARE_LOADS];
-  int masked;       /* whether any lane is outside */
+  int masked;   /* whether any lane is outside */
 } cn_square;
 
-CN_KERNEL cn_square cn_square_at(const cn_window *w, const float *src, size_t x, size_t k, size_t stride) {
-  cn_square q;
-  q.src = src;
-  q.at = (ptrdiff_t)(x * stride) - w->pad[2];
-  q.masked = 0;
+CN_KERNEL void cn_square_at(const cn_window *w, size_t x, size_t k, size_t stride, cn_square *ret) {
+  ret->x = x;
+  ret->at = (ptrdiff_t)(x * stride) - w->pad[2];
+  ret->masked = 0;
   CN_UNROLL(6)
   for (size_t j = 0; j < cn_square_loads(k, stride); j++) {
-    const ptrdiff_t c = q.at + (ptrdiff_t)cn_square_column(j, stride), left = (ptrdiff_t)w->in[2] - c;
+    const ptrdiff_t c = ret->at + (ptrdiff_t)cn_square_column(j, stride), left = (ptrdiff_t)w->in[2] - c;
     const size_t lo = c >= 0 ? 0 : cn_min((size_t)-c, CN_VF32_LANES);
     const size_t hi = left <= 0 ? 0 : cn_min((size_t)left, CN_VF32_LANES);
-    q.in[j] = cn_vf32_lanes_in(lo, hi);
-    q.masked |= lo != 0 || hi != CN_VF32_LANES;
-  }
-  return q;
-}
-
-/* How much of a block of windows lies inside of the input: literals. */
-#define CN_SQUARE_INSIDE 0
-
-#define CN_SQUARE_COLUMNS 1
-
-#define CN_SQUARE_ROWS 2
-
-/* The k vectors of a row that the taps of one kernel row multiply, or compare (op: CN_WINDOW_MAX). */
-CN_KERNEL void cn_square_row_f32(const float *row, const cn_square *q, int op, size_t k, size_t stride, int outside, cn_vf32 *v) {
-  cn_vf32 x[CN_SQUARE_LOADS];
-  CN_UNROLL(6)
-  for (size_t j = 0; j < cn_square_loads(k, stride); j++) {
-    const float *p = row + cn_square_column(j, stride);
-    x[j] = outside ? cn_vf32_load_in(p, q->in[j]) : cn_vf32_load(p);
-    if (outside && op == CN_WINDOW_MAX) x[j] = cn_vf32_fill_out(x[j], q->in[j], cn_vf32_set1(cn_least_f32()));
-  }
-  CN_UNROLL(3)
-  for (size_t j = 0; j < CN_SQUARE_LOADS; j += 2) {
-    if (j < cn_square_loads(k, stride)) {
-      v[j] = stride == 1 ? x[j] : cn_vf32_even(x[j], x[j + 1]);
-      if (j + 1 < k) v[j + 1] = stride == 1 ? x[j + 1] : cn_vf32_odd(x[j], x[j + 1]);
-    }
+    ret->in[j] = cn_vf32_lanes_in(lo, hi);
+    ret->masked |= lo != 0 || hi != CN_VF32_LANES;
   }
 }
 
-/* acc[rows] op= the windows of rows output rows below each other, whose first one begins at row y of the input. rows, k,
- * stride (1 or 2), op, outside are literals; taps [k * k] for CN_WINDOW_DOT. Goes by rows of the input, so that windows that
- * overlap share loads. */
-CN_KERNEL void cn_square_block_f32(const cn_window *w, const cn_square *q, ptrdiff_t y, const cn_vf32 *taps, int op,
-                                   size_t rows, size_t k, size_t stride, int outside, cn_vf32 *acc) {
-  const float *row = q->src + (y * (ptrdiff_t)w->in[2] + q->at);
-  CN_UNROLL(16)
-  for (size_t r = 0; r < (rows - 1) * stride + k; r++) {
-    /* a row of padding changes nothing */
-    if (outside != CN_SQUARE_ROWS || (size_t)(y + (ptrdiff_t)r) < w->in[1]) {
-      cn_vf32 v[CN_SQUARE_LOADS];
-      cn_square_row_f32(row + r * w->in[2], q, op, k, stride, outside, v);
-      CN_UNROLL(5)
-      for (size_t j = 0; j < k; j++) {
-        CN_UNROLL(4)
-        for (size_t i = 0; i < rows; i++) {
-          if (r >= i * stride && r < i * stride + k)
-            acc[i] = cn_window_step_f32(op, op == CN_WINDOW_DOT ? taps[(r - i * stride) * k + j] : v[j], v[j], acc[i]);
-        }
+/* Vectors of a row that are worked out once for all rows and channels. */
+#define CN_SQUARES_KEPT 8
+
+/* A row of outputs. whole: all vectors are, the last one begins where it ends with the row, and computes again what another one has; else they lie side by
+ * side, and of a short row's, one, what is behind the row may be written with the next row's outputs. */
+typedef struct cn_squares {
+  size_t n;
+  int whole;
+  const float *outside; /* a row of padding */
+  cn_square kept[CN_SQUARES_KEPT];
+} cn_squares;
+
+CN_INLINE size_t cn_squares_column(const cn_window *w, int whole, size_t i) {
+  return whole ? cn_min(i * CN_VF32_LANES, w->out[2] - CN_VF32_LANES) : i * CN_VF32_LANES;
+}
+
+/* once: no output may be computed twice. room: that of cn_plane_f32_scratch, for the row of padding. */
+CN_KERNEL void cn_squares_f32(const cn_window *w, const cn_plane *p, int once, float fill, size_t k, size_t stride, float *room, cn_squares *ret) {
+  ret->n = cn_ceil_div(w->out[2], CN_VF32_LANES);
+  ret->whole = !once && w->out[2] >= CN_VF32_LANES;
+  ret->outside = room;
+  cn_fill_f32(room, p->row, fill);
+  for (size_t i = 0; i < cn_min(ret->n, CN_SQUARES_KEPT); i++) cn_square_at(w, cn_squares_column(w, ret->whole, i), k, stride, ret->kept + i);
+}
+
+/* Vector i of a row; room: for one that is not kept. */
+CN_KERNEL const cn_square *cn_squares_get(const cn_window *w, const cn_squares *s, size_t i, size_t k, size_t stride, cn_square *room) {
+  if (i < CN_SQUARES_KEPT) return s->kept + i;
+  cn_square_at(w, cn_squares_column(w, s->whole, i), k, stride, room);
+  return room;
+}
+
+/* Outputs of vector q that may be stored for a row behind which `left` others of this task come. */
+CN_INLINE size_t cn_squares_lanes(const cn_window *w, const cn_squares *s, const cn_square *q, int once, size_t left) {
+  return s->whole ? CN_VF32_LANES : w->out[2] - q->x + (!once && s->n == 1 ? left * w->out[2] : 0);
+}
+
+/* Output rows that are computed together, at most, a literal: where windows share rows and there are vectors, those of images of 7 x 7, 14 x 14, 28 x 28
+ * in full. */
+CN_INLINE size_t cn_square_most(size_t k, size_t stride) { return CN_VF32_LANES > 1 && k > stride ? 7 : 4; }
+
+/* Rows of input for n windows' rows from row y of the input on. n: a literal, at most CN_SQUARE_ROWS. */
+#define CN_SQUARE_ROWS 17
+
+CN_KERNEL void cn_square_rows_f32(const cn_window *w, const cn_squares *s, const float *src, ptrdiff_t y, size_t n, const float **rows) {
+  const float *row = src + y * (ptrdiff_t)w->in[2];
+  CN_UNROLL(17)
+  for (size_t r = 0; r < n; r++, y++, row += w->in[2]) rows[r] = (size_t)y < w->in[1] ? row : s->outside;
+}
+
+/* The vector of a row, from the first window on, that column j of the taps multiplies, or compares (op: CN_WINDOW_MAX); with a stride of 2 as cn_vf32_even_mixed has it. */
+CN_KERNEL cn_vf32 cn_square_vector_f32(const float *row, const cn_square *q, int op, size_t j, size_t stride, int masked) {
+  const size_t first = stride == 1 ? j : j / 2 * 2;
+  cn_vf32 x[2];
+  CN_UNROLL(2)
+  for (size_t i = 0; i < stride; i++) {
+    const float *p = row + cn_square_column(first + i, stride);
+    x[i] = masked ? cn_vf32_load_in(p, q->in[first + i]) : cn_vf32_load(p);
+    if (masked && op == CN_WINDOW_MAX) x[i] = cn_vf32_fill_out(x[i], q->in[first + i], cn_vf32_set1(cn_least_f32()));
+  }
+  return stride == 1 ? x[0] : j % 2 == 0 ? cn_vf32_even_mixed(x[0], x[1]) : cn_vf32_odd_mixed(x[0], x[1]);
+}
+
+/* acc[n] = start op the windows of n output rows below each other. n, k, stride (1 or 2), op, masked are literals; taps [k * k] for CN_WINDOW_DOT.
+ * Goes by columns of the taps, of which registers hold one beside the sums, and by rows of the input, so that windows that overlap share loads. */
+CN_KERNEL void cn_square_f32(const float *const *rows, const cn_square *q, const cn_vf32 *taps, cn_vf32 start, int op, size_t n, size_t k, size_t stride,
+                             int masked, cn_vf32 *acc) {
+  const float *row[CN_SQUARE_ROWS];
+  CN_UNROLL(17)
+  for (size_t r = 0; r < (n - 1) * stride + k; r++) {
+    row[r] = rows[r] + q->at;
+    CN_OPAQUE(row[r]);
+  }
+  CN_UNROLL(7)
+  for (size_t i = 0; i < n; i++) acc[i] = start;
+  CN_UNROLL(5)
+  for (size_t j = 0; j < k; j++) {
+    CN_UNROLL(17)
+    for (size_t r = 0; r < (n - 1) * stride + k; r++) {
+      const cn_vf32 v = cn_square_vector_f32(row[r], q, op, j, stride, masked);
+      CN_UNROLL(7)
+      for (size_t i = 0; i < n; i++) {
+        if (r >= i * stride && r < i * stride + k) acc[i] = cn_window_step_f32(op, op == CN_WINDOW_DOT ? taps[(r - i * stride) * k + j] : v, v, acc[i]);
       }
     }
   }
-}
-
-/* The same from output row y on and from the start, which is `start`; picks the body. */
-CN_KERNEL void cn_square_f32(const cn_window *w, const cn_square *q, size_t y, const cn_vf32 *taps, cn_vf32 start, int op,
-                             size_t rows, size_t k, size_t stride, cn_vf32 *acc) {
-  const ptrdiff_t iy = (ptrdiff_t)(y * stride) - w->pad[1];
-  const int inside = iy >= 0 && iy + (ptrdiff_t)((rows - 1) * stride + k) <= (ptrdiff_t)w->in[1];
-  CN_UNROLL(4)
-  for (size_t i = 0; i < rows; i++) acc[i] = start;
-  if (rows < 4 || !inside) cn_square_block_f32(w, q, iy, taps, op, rows, k, stride, CN_SQUARE_ROWS, acc);
-  else if (q->masked) cn_square_block_f32(w, q, iy, taps, op, rows, k, stride, CN_SQUARE_COLUMNS, acc);
-  else cn_square_block_f32(w, q, iy, taps, op, rows, k, stride, CN_SQUARE_INSIDE, acc);
+  CN_UNROLL(7)
+  for (size_t i = 0; i < n && stride == 2; i++) acc[i] = cn_vf32_unmix(acc[i]);
 }
 
 #endif

@@ -98,13 +98,15 @@ CN_KERNEL cn_vf32 cn_vf32_fill_out(cn_vf32 v, cn_vf32_lanes in, cn_vf32 fill) {
   return _mm256_blendv_ps(fill, v, _mm256_castsi256_ps(in));
 }
 
-CN_KERNEL cn_vf32 cn_vf32_even(cn_vf32 a, cn_vf32 b) {
-  return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(_mm256_shuffle_ps(a, b, 0x88)), 0xd8));
-}
+CN_KERNEL cn_vf32 cn_vf32_even_mixed(cn_vf32 a, cn_vf32 b) { return _mm256_shuffle_ps(a, b, 0x88); }
 
-CN_KERNEL cn_vf32 cn_vf32_odd(cn_vf32 a, cn_vf32 b) {
-  return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(_mm256_shuffle_ps(a, b, 0xdd)), 0xd8));
-}
+CN_KERNEL cn_vf32 cn_vf32_odd_mixed(cn_vf32 a, cn_vf32 b) { return _mm256_shuffle_ps(a, b, 0xdd); }
+
+CN_KERNEL cn_vf32 cn_vf32_unmix(cn_vf32 v) { return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(v), 0xd8)); }
+
+CN_KERNEL cn_vf32 cn_vf32_even(cn_vf32 a, cn_vf32 b) { return cn_vf32_unmix(cn_vf32_even_mixed(a, b)); }
+
+CN_KERNEL cn_vf32 cn_vf32_odd(cn_vf32 a, cn_vf32 b) { return cn_vf32_unmix(cn_vf32_odd_mixed(a, b)); }
 
 CN_KERNEL cn_vf32 cn_vf32_add(cn_vf32 a, cn_vf32 b) { return _mm256_add_ps(a, b); }
 

@@ -81,6 +81,12 @@ CN_KERNEL cn_vf32 cn_vf32_odd(cn_vf32 a, cn_vf32 b) {
   return _mm512_permutex2var_ps(a, _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31), b);
 }
 
+CN_KERNEL cn_vf32 cn_vf32_even_mixed(cn_vf32 a, cn_vf32 b) { return cn_vf32_even(a, b); }
+
+CN_KERNEL cn_vf32 cn_vf32_odd_mixed(cn_vf32 a, cn_vf32 b) { return cn_vf32_odd(a, b); }
+
+CN_KERNEL cn_vf32 cn_vf32_unmix(cn_vf32 v) { return v; }
+
 CN_KERNEL cn_vf32 cn_vf32_add(cn_vf32 a, cn_vf32 b) { return _mm512_add_ps(a, b); }
 
 CN_KERNEL cn_vf32 cn_vf32_sub(cn_vf32 a, cn_vf32 b) { return _mm512_sub_ps(a, b); }

@@ -107,6 +107,12 @@ CN_KERNEL cn_vf32 cn_vf32_even(cn_vf32 a, cn_vf32 b) { return vuzp1q_f32(a, b); 
 
 CN_KERNEL cn_vf32 cn_vf32_odd(cn_vf32 a, cn_vf32 b) { return vuzp2q_f32(a, b); }
 
+CN_KERNEL cn_vf32 cn_vf32_even_mixed(cn_vf32 a, cn_vf32 b) { return cn_vf32_even(a, b); }
+
+CN_KERNEL cn_vf32 cn_vf32_odd_mixed(cn_vf32 a, cn_vf32 b) { return cn_vf32_odd(a, b); }
+
+CN_KERNEL cn_vf32 cn_vf32_unmix(cn_vf32 v) { return v; }
+
 CN_KERNEL cn_vf32 cn_vf32_add(cn_vf32 a, cn_vf32 b) { return vaddq_f32(a, b); }
 
 CN_KERNEL cn_vf32 cn_vf32_sub(cn_vf32 a, cn_vf32 b) { return vsubq_f32(a, b); }

@@ -62,6 +62,13 @@ CN_INLINE cn_vf32 cn_vf32_even(cn_vf32 a, cn_vf32 b) { return (void)b, a; }
 
 CN_INLINE cn_vf32 cn_vf32_odd(cn_vf32 a, cn_vf32 b) { return (void)a, b; }
 
+/* The same lanes in an order that costs a layer less, which cn_vf32_unmix undoes. */
+CN_INLINE cn_vf32 cn_vf32_even_mixed(cn_vf32 a, cn_vf32 b) { return cn_vf32_even(a, b); }
+
+CN_INLINE cn_vf32 cn_vf32_odd_mixed(cn_vf32 a, cn_vf32 b) { return cn_vf32_odd(a, b); }
+
+CN_INLINE cn_vf32 cn_vf32_unmix(cn_vf32 v) { return v; }
+
 CN_INLINE cn_vf32 cn_vf32_add(cn_vf32 a, cn_vf32 b) { return a + b; }
 
 CN_INLINE cn_vf32 cn_vf32_sub(cn_vf32 a, cn_vf32 b) { return a - b; }
