@@ -68,7 +68,7 @@ CN_KERNEL void cn_depthwise_square_f32(const cn_depthwise_channel_f32 *c, const 
 CN_KERNEL void cn_depthwise_square_edge_f32(const cn_depthwise_f32_args *a, const cn_squares *s, const cn_depthwise_channel_f32 *c, const float *const *row,
                                             const cn_square *q, size_t n, size_t k, size_t stride, size_t at, size_t left) {
   const int once = (a->ep.flags & CN_EP_RESIDUAL) != 0;
-  const size_t width = a->window.out[2], fewer = s->n == 1 && !once ? width : 0;
+  const size_t width = a->window.out[2], fewer = cn_squares_fewer(&a->window, s, once);
   const float *residual = a->ep.residual + at;
   float *out = a->out + at;
   size_t lanes = cn_squares_lanes(&a->window, s, q, once, left);

@@ -63,7 +63,7 @@ CN_KERNEL void cn_pool_square_rows_f32(const cn_pool_f32_args *a, const cn_squar
                                        size_t stride, const float *counts, const float *rows_count, float *out, size_t left) {
   const cn_window *w = &a->window;
   const cn_vf32 start = op == CN_WINDOW_MAX ? cn_vf32_set1(cn_least_f32()) : cn_vf32_zero();
-  const size_t width = w->out[2], fewer = s->n == 1 ? width : 0;
+  const size_t width = w->out[2], fewer = cn_squares_fewer(w, s, 0);
   const float *rows[CN_SQUARE_ROWS];
   cn_square_rows_f32(w, s, src, (ptrdiff_t)(y * stride) - w->pad[1], (n - 1) * stride + k, rows);
   for (size_t i = 0; i < s->n; i++) {

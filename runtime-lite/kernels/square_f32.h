@@ -58,7 +58,7 @@ CN_INLINE size_t cn_squares_column(const cn_window *w, int whole, size_t i) {
 CN_KERNEL void cn_squares_f32(const cn_window *w, const cn_plane *p, int once, float fill, size_t k, size_t stride, float *room, cn_squares *ret) {
   ret->n = cn_ceil_div(w->out[2], CN_VF32_LANES);
   ret->whole = !once && w->out[2] >= CN_VF32_LANES;
-  ret->outside = room;
+  ret->outside = room + (w->pad[2] < 0 ? w->pad[2] : 0); /* a cropped row is read from there on */
   cn_fill_f32(room, p->row, fill);
   for (size_t i = 0; i < cn_min(ret->n, CN_SQUARES_KEPT); i++) cn_square_at(w, cn_squares_column(w, ret->whole, i), k, stride, ret->kept + i);
 }
@@ -70,9 +70,11 @@ CN_KERNEL const cn_square *cn_squares_get(const cn_window *w, const cn_squares *
   return room;
 }
 
-/* Outputs of vector q that may be stored for a row behind which `left` others of this task come. */
+/* Outputs of vector q that may be stored for a row behind which `left` others of this task come, and how many fewer for each row further down. */
+CN_INLINE size_t cn_squares_fewer(const cn_window *w, const cn_squares *s, int once) { return s->whole || once || s->n > 1 ? 0 : w->out[2]; }
+
 CN_INLINE size_t cn_squares_lanes(const cn_window *w, const cn_squares *s, const cn_square *q, int once, size_t left) {
-  return s->whole ? CN_VF32_LANES : w->out[2] - q->x + (!once && s->n == 1 ? left * w->out[2] : 0);
+  return s->whole ? CN_VF32_LANES : w->out[2] - q->x + left * cn_squares_fewer(w, s, once);
 }
 
 /* Output rows that are computed together, at most, a literal: where windows share rows and there are vectors, those of images of 7 x 7, 14 x 14, 28 x 28

@@ -105,9 +105,9 @@ cn_window pick_square(Case *c, size_t kernel, size_t stride) {
   cn_window w = {.images = 1 + pick(c, 2), .groups = 1, .c = 1, .m = 1, .in = {1, 1, 1}, .out = {1, 1, 1}, .up = {1, 1, 1},
                  .kernel = {1, kernel, kernel}, .stride = {1, stride, stride}, .dilation = {1, 1, 1}};
   for (int i = 1; i < 3; i++) {
-    w.pad[i] = (ptrdiff_t)pick(c, 3);
+    w.pad[i] = (ptrdiff_t)pick(c, 3) - (pick(c, 8) == 0);
     w.pad_end[i] = pick(c, 3);
-    w.in[i] = kernel + pick(c, i == 2 ? 40 : 12);
+    w.in[i] = kernel + (w.pad[i] < 0) + pick(c, i == 2 && pick(c, 4) ? 40 : 12);
     w.out[i] = (w.in[i] + (size_t)w.pad[i] + w.pad_end[i] - kernel) / stride + 1;
   }
   return w;
