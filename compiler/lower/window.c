@@ -15,7 +15,9 @@ static const WindowRow rows[] = {
 #undef WINDOW
 };
 
+/* A window of one slice of a volume sees each slice where it lies. */
 static bool row_fits(const WindowRow *r, const WindowDims *w) {
+  if (!dim_is(w->pad_lo[0], 0) || !dim_is(w->pad_hi[0], 0)) return false;
   for (int i = 0; i < 3; i++) {
     if (!dim_is(w->kernel[i], i ? r->kernel : 1) || w->stride[i] != (i ? r->stride : 1) || w->dilation[i] != 1 || w->up[i] != 1) return false;
   }

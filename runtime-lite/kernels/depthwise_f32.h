@@ -55,7 +55,7 @@ typedef struct cn_depthwise_channel_f32 {
   cn_vf32 taps[25], bias, lo, hi;
 } cn_depthwise_channel_f32;
 
-/* n output rows of one vector, not masked, all of whose lanes are stored and to which nothing is added; n, k, stride are literals. */
+/* n output rows of one vector, all of whose lanes are stored and to which nothing is added; n, k, stride, masked are literals. */
 CN_KERNEL void cn_depthwise_square_f32(const cn_depthwise_channel_f32 *c, const float *const *row, const cn_square *q, size_t n, size_t k, size_t stride,
                                        int masked, float *out, size_t ldo) {
   cn_vf32 acc[7];
@@ -64,13 +64,13 @@ CN_KERNEL void cn_depthwise_square_f32(const cn_depthwise_channel_f32 *c, const 
   for (size_t i = 0; i < n; i++) cn_vf32_store(out + i * ldo, cn_vf32_min(c->hi, cn_vf32_max(c->lo, acc[i])));
 }
 
-/* The same for any vector; at: its first result, left: rows of the band behind the first. */
+/* n output rows of any vector; at: its first result, left: rows of the band behind the first. */
 CN_KERNEL void cn_depthwise_square_edge_f32(const cn_depthwise_f32_args *a, const cn_squares *s, const cn_depthwise_channel_f32 *c, const float *const *row,
                                             const cn_square *q, size_t n, size_t k, size_t stride, size_t at, size_t left) {
   const int once = (a->ep.flags & CN_EP_RESIDUAL) != 0;
   const size_t width = a->window.out[2], fewer = cn_squares_fewer(&a->window, s, once);
-  const float *residual = a->ep.residual + at;
   float *out = a->out + at;
+  const float *residual = once ? a->ep.residual + at : out;
   size_t lanes = cn_squares_lanes(&a->window, s, q, once, left);
   CN_ALIGN(CN_VF32_LANES * 4) float tile[7 * CN_VF32_LANES];
   cn_vf32 acc[7];
@@ -126,20 +126,23 @@ CN_KERNEL void cn_depthwise_body_f32(const cn_depthwise_f32_args *a, float *scra
                                      size_t stride) {
   const cn_window *w = &a->window;
   const cn_plane p = cn_plane_f32(w);
-  const size_t bands = cn_ceil_div(w->out[1], p.band), pixels = cn_volume(w->out);
+  const size_t bands = cn_ceil_div(w->out[1], p.band), pixels = cn_volume(w->out), slice = w->in[1] * w->in[2], area = w->in[0] * slice;
   cn_squares s;
-  if (k && t0 < t1) cn_squares_f32(w, &p, (a->ep.flags & CN_EP_RESIDUAL) != 0, 0.0f, k, stride, scratch, &s);
-  for (size_t t = t0; t < t1; t++) {
-    const size_t y = t % bands * p.band, z = t / bands % w->out[0], index = t / bands / w->out[0];
-    const size_t rows = cn_min(p.band, w->out[1] - y), n0 = (z * w->out[1] + y) * w->out[2];
-    const float *in = a->in + index * cn_volume(w->in);
-    if (!k) cn_plane_copy_f32(w, &p, in, 0, z, y, 0.0f, scratch);
+  if (t0 >= t1) return; /* of no rows there is nothing to count by */
+  if (k) cn_squares_f32(w, &p, (a->ep.flags & CN_EP_RESIDUAL) != 0, 0.0f, k, stride, scratch, &s);
+  cn_band b = cn_band_at(w, bands, t0);
+  for (size_t t = t0, group = b.index % w->groups; t < t1; t++) {
+    const size_t y = b.band * p.band, rows = cn_min(p.band, w->out[1] - y), n0 = (b.z * w->out[1] + y) * w->out[2], index = b.index;
+    const float *in = a->in + index * area;
+    if (!k) cn_plane_copy_f32(w, &p, in, 0, b.z, y, 0.0f, scratch);
     for (size_t m = 0; m < w->m; m++) {
-      const size_t at = (index * w->m + m) * pixels + n0, channel = index % w->groups * w->m + m;
-      if (k) cn_depthwise_square_band_f32(a, &s, in + z * w->in[1] * w->in[2], channel, y, rows, k, stride, at);
+      const size_t at = (index * w->m + m) * pixels + n0, channel = group * w->m + m;
+      if (k) cn_depthwise_square_band_f32(a, &s, in + b.z * slice, channel, y, rows, k, stride, at);
       else cn_depthwise_band_f32(a, &p, scratch, channel, rows, at);
       if (a->ep.tile) a->ep.tile(a->ep.ctx, a->out + at, pixels, index, m, 1, n0, rows * w->out[2]);
     }
+    cn_band_next(w, bands, &b);
+    if (b.index != index) group = group + 1 < w->groups ? group + 1 : 0;
   }
 }
 

@@ -18,8 +18,8 @@ typedef struct cn_gemm_f32_args {
   cn_epilogue_f32 ep; /* bias: CN_EP_ROW_BIAS [m] or CN_EP_COL_BIAS [n] */
 } cn_gemm_f32_args;
 
-/* Bands of rows that tasks are parted into, whole tiles each, so that what computes a band of this product has made that band of the
- * product before: none of much over MC rows, and where there are tiles for it four, of four tiles or more. By sizes alone. */
+/* Bands of rows that tasks are parted into, whole tiles each, so that of two products that are parted by rows what computes a band of one has made that
+ * band of the one before: none of much over MC rows, and where there are tiles for it four, of four tiles or more. By sizes alone. */
 CN_INLINE size_t cn_gemm_f32_bands(const cn_gemm_f32_args *g) {
   const size_t blocks = cn_max(cn_ceil_div(g->m, CN_GEMM_F32_MC + CN_GEMM_F32_MC / 4), 1);
   return cn_max(blocks, cn_min(cn_ceil_div(g->m, CN_GEMM_F32_MR) / 4, 4));
@@ -34,7 +34,7 @@ CN_INLINE size_t cn_gemm_f32_tiles(const cn_gemm_f32_args *g, size_t bands) {
 /* The row that band i of `bands` starts with. */
 CN_INLINE size_t cn_gemm_f32_band(const cn_gemm_f32_args *g, size_t i, size_t bands) {
   const size_t tiles = cn_gemm_f32_tiles(g, bands), t = tiles * i / bands;
-  return CN_VF32_LANES > 1 ? g->m / tiles * t + cn_min(t, g->m % tiles) : cn_min(t * CN_GEMM_F32_MR, g->m);
+  return CN_VF32_LANES > 1 ? cn_share(g->m, t, tiles) : cn_min(t * CN_GEMM_F32_MR, g->m);
 }
 
 /* Panels of B in one task: about 2^18 products, so that handing it out costs little; of one row, whose products wait for B, four. By sizes alone. */

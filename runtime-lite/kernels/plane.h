@@ -33,6 +33,24 @@ CN_INLINE cn_plane cn_plane_of(const cn_window *w, size_t lanes, size_t channels
   return p;
 }
 
+/* A band of one slice of one channel: what is computed at a time, one after the other. */
+typedef struct cn_band {
+  size_t band, z, index; /* index: of all images' channels */
+} cn_band;
+
+CN_INLINE cn_band cn_band_at(const cn_window *w, size_t bands, size_t t) {
+  const cn_band b = {t % bands, t / bands % w->out[0], t / bands / w->out[0]};
+  return b;
+}
+
+CN_INLINE void cn_band_next(const cn_window *w, size_t bands, cn_band *b) {
+  if (++b->band < bands) return;
+  b->band = 0;
+  if (++b->z < w->out[0]) return;
+  b->z = 0;
+  b->index++;
+}
+
 /* A direct convolution copies a band of all channels, of up to this many elements: a part of a second-level cache, or a
  * kilobyte where there are no vectors. */
 CN_INLINE cn_plane cn_direct_plane(const cn_window *w, size_t lanes) {

@@ -108,25 +108,25 @@ CN_KERNEL void cn_pool_square_band_f32(const cn_pool_f32_args *a, const cn_squar
 CN_KERNEL void cn_pool_body_f32(const cn_pool_f32_args *a, float *scratch, size_t t0, size_t t1, size_t k, size_t stride) {
   const cn_window *w = &a->window;
   const cn_plane p = cn_plane_f32(w);
-  const size_t bands = cn_ceil_div(w->out[1], p.band), pixels = cn_volume(w->out);
+  const size_t bands = cn_ceil_div(w->out[1], p.band), pixels = cn_volume(w->out), slice = w->in[1] * w->in[2], area = w->in[0] * slice;
   const int sum = (a->flags & (CN_POOL_AVERAGE | CN_POOL_SUM)) != 0;
+  const float fill = sum ? 0.0f : cn_least_f32();
   float *counts = scratch + cn_plane_f32_scratch(w);
+  cn_squares s;
   if (t0 >= t1) return; /* of no rows there is no scratch either */
   for (size_t x = 0; x < cn_round_up(w->out[2], CN_VF32_LANES); x++)
     counts[x] = sum && x < w->out[2] ? (float)cn_pool_count(w, a->flags, 2, x) : 1.0f;
-  cn_squares s;
-  if (k) cn_squares_f32(w, &p, 0, sum ? 0.0f : cn_least_f32(), k, stride, scratch, &s);
-  for (size_t t = t0; t < t1; t++) {
-    const size_t y = t % bands * p.band, z = t / bands % w->out[0], index = t / bands / w->out[0];
-    const size_t rows = cn_min(p.band, w->out[1] - y);
-    const float *in = a->in + index * cn_volume(w->in);
-    float *out = a->out + index * pixels + (z * w->out[1] + y) * w->out[2];
-    if (k && sum) cn_pool_square_band_f32(a, &s, in + z * w->in[1] * w->in[2], CN_WINDOW_SUM, z, y, rows, k, stride, counts, out);
-    else if (k) cn_pool_square_band_f32(a, &s, in + z * w->in[1] * w->in[2], CN_WINDOW_MAX, z, y, rows, k, stride, counts, out);
-    if (k) continue;
-    cn_plane_copy_f32(w, &p, in, 0, z, y, sum ? 0.0f : cn_least_f32(), scratch);
-    if (sum) cn_pool_band_f32(a, &p, scratch, CN_WINDOW_SUM, z, y, rows, counts, out);
-    else cn_pool_band_f32(a, &p, scratch, CN_WINDOW_MAX, z, y, rows, counts, out);
+  if (k) cn_squares_f32(w, &p, 0, fill, k, stride, scratch, &s);
+  cn_band b = cn_band_at(w, bands, t0);
+  for (size_t t = t0; t < t1; t++, cn_band_next(w, bands, &b)) {
+    const size_t y = b.band * p.band, rows = cn_min(p.band, w->out[1] - y);
+    const float *in = a->in + b.index * area, *src = in + b.z * slice;
+    float *out = a->out + b.index * pixels + (b.z * w->out[1] + y) * w->out[2];
+    if (!k) cn_plane_copy_f32(w, &p, in, 0, b.z, y, fill, scratch);
+    if (k && sum) cn_pool_square_band_f32(a, &s, src, CN_WINDOW_SUM, b.z, y, rows, k, stride, counts, out);
+    else if (k) cn_pool_square_band_f32(a, &s, src, CN_WINDOW_MAX, b.z, y, rows, k, stride, counts, out);
+    else if (sum) cn_pool_band_f32(a, &p, scratch, CN_WINDOW_SUM, b.z, y, rows, counts, out);
+    else cn_pool_band_f32(a, &p, scratch, CN_WINDOW_MAX, b.z, y, rows, counts, out);
   }
 }
 

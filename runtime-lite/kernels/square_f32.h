@@ -42,7 +42,7 @@ CN_KERNEL void cn_square_at(const cn_window *w, size_t x, size_t k, size_t strid
 #define CN_SQUARES_KEPT 8
 
 /* A row of outputs. whole: all vectors are, the last one begins where it ends with the row, and computes again what another one has; else they lie side by
- * side, and of a short row's, one, what is behind the row may be written with the next row's outputs. */
+ * side, and the only one of a short row may write over what lies behind the row, before the next row's outputs are stored there. */
 typedef struct cn_squares {
   size_t n;
   int whole;
@@ -63,16 +63,22 @@ CN_KERNEL void cn_squares_f32(const cn_window *w, const cn_plane *p, int once, f
   for (size_t i = 0; i < cn_min(ret->n, CN_SQUARES_KEPT); i++) cn_square_at(w, cn_squares_column(w, ret->whole, i), k, stride, ret->kept + i);
 }
 
-/* Vector i of a row; room: for one that is not kept. */
+/* Vector i of a row; room: for one that is not kept, whose masks are worked out only where lanes are outside. */
 CN_KERNEL const cn_square *cn_squares_get(const cn_window *w, const cn_squares *s, size_t i, size_t k, size_t stride, cn_square *room) {
   if (i < CN_SQUARES_KEPT) return s->kept + i;
-  cn_square_at(w, cn_squares_column(w, s->whole, i), k, stride, room);
+  room->x = cn_squares_column(w, s->whole, i);
+  room->at = (ptrdiff_t)(room->x * stride) - w->pad[2];
+  room->masked = room->at < 0 || room->at + (ptrdiff_t)(cn_square_column(cn_square_loads(k, stride) - 1, stride) + CN_VF32_LANES) > (ptrdiff_t)w->in[2];
+  CN_UNROLL(6)
+  for (size_t j = 0; j < cn_square_loads(k, stride); j++) room->in[j] = cn_vf32_lanes_in(0, CN_VF32_LANES);
+  if (room->masked) cn_square_at(w, room->x, k, stride, room);
   return room;
 }
 
-/* Outputs of vector q that may be stored for a row behind which `left` others of this task come, and how many fewer for each row further down. */
+/* How many outputs fewer cn_squares_lanes has for each row further down. */
 CN_INLINE size_t cn_squares_fewer(const cn_window *w, const cn_squares *s, int once) { return s->whole || once || s->n > 1 ? 0 : w->out[2]; }
 
+/* Outputs of vector q that may be stored for a row behind which `left` others of this task come. */
 CN_INLINE size_t cn_squares_lanes(const cn_window *w, const cn_squares *s, const cn_square *q, int once, size_t left) {
   return s->whole ? CN_VF32_LANES : w->out[2] - q->x + left * cn_squares_fewer(w, s, once);
 }

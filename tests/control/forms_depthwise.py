@@ -77,6 +77,14 @@ residual.conv("m", "v4", (48, 1, 3, 3), 48)
 residual.conv("o", "m", (64, 48, 1, 1))
 form("depthwise_images_that_others_read", residual, "float[1, 3, 70, 58] x", "float[1, 64, a, b] o, float[1, 48, a, b] m", {"x": random(3, 1, 3, 70, 58)})
 
+# Volumes whose depth is padded, or cropped, while the window has one slice: the slice that a result sees is another one.
+volumes = Chain()
+for name, channels, kernel, pads, strides in (("a", 2, 3, (1, 1, 1, 1, 1, 1), 1), ("b", 2, 5, (2, 2, 2, 0, 2, 2), 2), ("c", 2, 3, (0, 1, 1, 3, 1, 1), 2)):
+    volumes.weights[name + "_w"] = random(len(name), channels, 1, 1, kernel, kernel)
+    volumes.weights[name + "_b"] = random(9, channels)
+    volumes.nodes += f"  {name} = Conv <group = 2, pads = [{', '.join(map(str, pads))}], strides = [1, {strides}, {strides}]> (x, {name}_w, {name}_b)\n"
+form("depthwise_volumes_of_padded_depth", volumes, "float[1, 2, 3, 17, 9] x", "float[1, 2, 5, 17, 9] a, float[1, 2, 5, e, f] b, float[1, 2, 6, g, h] c", {"x": random(5, 1, 2, 3, 17, 9)})
+
 # Between the two a reshape: the pointwise convolution sees rows of another length.
 def reshaped(shape):
     chain = Chain()

@@ -102,6 +102,11 @@ CN_DRIVER size_t check_memory(const float *x) {
   for (size_t i = 0; i < L; i++) want[i] = x[2 * i];
   cn_vf32_store(got, cn_vf32_even(cn_vf32_load(x), cn_vf32_load(x + L)));
   bad += wrong(got, want, L);
+  cn_vf32_store(got, cn_vf32_unmix(cn_vf32_even_mixed(cn_vf32_load(x), cn_vf32_load(x + L))));
+  bad += wrong(got, want, L);
+  for (size_t i = 0; i < L; i++) want[i] = x[2 * i + 1];
+  cn_vf32_store(got, cn_vf32_unmix(cn_vf32_odd_mixed(cn_vf32_load(x), cn_vf32_load(x + L))));
+  bad += wrong(got, want, L);
   for (size_t i = 0; i < L; i++) want[i] = x[2 * i];
   cn_vf32_store(got, cn_vf32_load_even(x));
   bad += wrong(got, want, L);
