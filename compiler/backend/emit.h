@@ -79,6 +79,8 @@ Str emit_dims_function(EmitCtx *c, Str text);
 Str emit_dims_whole(EmitCtx *c, Str text);
 SymbolSet emit_symbols_new(EmitCtx *c);
 void emit_symbols_add(EmitCtx *c, SymbolSet *s, const Dim *d);     /* every symbol that d depends on */
+/* The same for a d that decides only about shares, so that the step's function need not use them: its body then says so. */
+void emit_symbols_beside(EmitCtx *c, SymbolSet *s, const Dim *d, StrBuf *body);
 void emit_symbol_params(EmitCtx *c, StrBuf *b, const SymbolSet *s); /* ", int64_t dim_batch, int64_t dim_length" */
 void emit_symbol_args(EmitCtx *c, StrBuf *b, const SymbolSet *s);   /* ", dim_batch, dim_length" */
 

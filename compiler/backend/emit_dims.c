@@ -123,5 +123,14 @@ static void print_symbols(EmitCtx *c, StrBuf *b, const SymbolSet *s, const char 
     if (s->has[i]) sb_printf(b, "%s%.*s", before, STR_WHOLE(c->symbols[i]));
 }
 
+void emit_symbols_beside(EmitCtx *c, SymbolSet *s, const Dim *d, StrBuf *body) {
+  SymbolSet own = emit_symbols_new(c);
+  emit_symbols_add(c, &own, d);
+  for (size_t i = 0; i < c->program->dims->symbols.n; i++) {
+    if (own.has[i] && !s->has[i]) sb_printf(body, "  (void)%.*s;\n", STR_WHOLE(c->symbols[i]));
+    s->has[i] |= own.has[i];
+  }
+}
+
 void emit_symbol_params(EmitCtx *c, StrBuf *b, const SymbolSet *s) { print_symbols(c, b, s, ", int64_t "); }
 void emit_symbol_args(EmitCtx *c, StrBuf *b, const SymbolSet *s) { print_symbols(c, b, s, ", "); }

@@ -379,7 +379,7 @@ void expr_print_lane_calls(ExprPrinter *p, StrBuf *b, unsigned depth, int lanes,
     sb_printf(b, "%*scn_%s_lanes_f32(%s%us, %s%s);\n", (int)indent, "", scalar_rows[n->fn].name, p->prefix, i, cast, count);
     p->computed[i] = arena_printf(p->c->arena, "%s%us[%s]", p->prefix, i, index);
   }
-  p->wanted = NULL;
+  p->wanted = all_under(p, p->e->n - 1); /* not again what only the calls needed */
 }
 
 Str expr_print_result(ExprPrinter *p) { return p->text[p->e->n - 1]; }

@@ -106,9 +106,9 @@ static void finish_shares(KernelPrinter *k, StrBuf *rest, Str params) {
 void kernel_finish(KernelPrinter *k) {
   EmitCtx *c = k->c;
   const Step *s = k->step;
-  StrBuf params = sb_new(c->arena), args = sb_new(c->arena), rest = sb_new(c->arena), comment = sb_new(c->arena);
+  StrBuf params = sb_new(c->arena), args = sb_new(c->arena), rest = sb_new(c->arena), comment = sb_new(c->arena), unused = sb_new(c->arena);
   if (k->parted && s->share.slot) emit_symbols_add(c, &k->symbols, s->share.slot);
-  if (k->parted && s->share.elements) emit_symbols_add(c, &k->symbols, s->share.elements);
+  if (k->parted && s->share.elements) emit_symbols_beside(c, &k->symbols, s->share.elements, &unused);
   emit_params_text(&k->params, s->out, s->kind == STEP_RECURRENT ? 3 : 1, &params, &args);
   if (s->scratch != NO_TENSOR) {
     sb_puts(&params, ", float *scratch");
@@ -120,6 +120,7 @@ void kernel_finish(KernelPrinter *k) {
   emit_describe(c, &comment, s->out[0] != NO_TENSOR ? s->out[0] : s->out[1] != NO_TENSOR ? s->out[1] : s->out[2]);
   finish_shares(k, &rest, sb_view(&params));
   const bool spreads = step_spreads(s);
+  sb_str(&rest, sb_view(&unused));
   sb_printf(&rest, "%s%s}\n", k->body.data, spreads ? "  return CASTNET_OK;\n" : "");
   Str name = emit_function(c, s, spreads ? "int" : "void", sb_view(&comment), sb_view(&rest));
   if (spreads) emit_call(c, s, name, true, str_c(arena_printf(c->arena, "&e, %s", args.data).ptr));

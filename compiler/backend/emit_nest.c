@@ -554,13 +554,16 @@ bool emit_nest(EmitCtx *c, const Step *s) {
     case NEST_SCATTER: print_scatter(&p); break;
   }
   SymbolSet symbols = nest_symbols(c, n);
-  if (parted && s->share.elements) emit_symbols_add(c, &symbols, s->share.elements);
+  StrBuf unused = sb_new(c->arena);
+  if (parted && s->share.elements) emit_symbols_beside(c, &symbols, s->share.elements, &unused);
   emit_params_text(&ps, s->out, 1, &params, &args);
   emit_symbol_params(c, &params, &symbols);
   emit_symbol_args(c, &args, &symbols);
   StrBuf rest = sb_new(c->arena), comment = sb_new(c->arena);
   emit_describe(c, &comment, s->out[0]);
-  sb_printf(&rest, "(%s%s) {\n%s%s}\n", params.data, parted ? ", size_t s0, size_t s1" : "", body.data, p.may_fail ? "  return CASTNET_OK;\n" : "");
+  sb_printf(&rest, "(%s%s) {\n", params.data, parted ? ", size_t s0, size_t s1" : "");
+  sb_str(&rest, sb_view(&unused));
+  sb_printf(&rest, "%s%s}\n", body.data, p.may_fail ? "  return CASTNET_OK;\n" : "");
   Str name = emit_function(c, s, p.may_fail ? "int" : "void", sb_view(&comment), sb_view(&rest));
   if (parted) emit_shares(c, s, name, sb_view(&params), sb_view(&args));
   else emit_call(c, s, name, p.may_fail, sb_view(&args));
