@@ -132,8 +132,9 @@ CN_KERNEL void cn_square_f32(const float *const *rows, const cn_square *q, const
       }
     }
   }
+  if (stride != 2) return;
   CN_UNROLL(7)
-  for (size_t i = 0; i < n && stride == 2; i++) acc[i] = cn_vf32_unmix(acc[i]);
+  for (size_t i = 0; i < n; i++) acc[i] = cn_vf32_unmix(acc[i]);
 }
 
 #endif
