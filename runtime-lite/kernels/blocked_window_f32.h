@@ -254,7 +254,7 @@ CN_DRIVER void cn_blocked_depthwise_f32(const cn_blocked_depthwise_f32_args *a, 
   cn_blocked_depthwise_body_f32(a, t0, t1, 0, 0);
 }
 
-/* The same for kernel {1, 3, 3} with stride {1, 1, 1} and no dilation; so for the others by their names. */
+/* The same for kernel {1, 3, 3} with stride {1, 1, 1}, no dilation and no padding of slices; so for the others by their names. */
 CN_DRIVER void cn_blocked_depthwise_f32_3x3s1(const cn_blocked_depthwise_f32_args *a, size_t t0, size_t t1) {
   cn_blocked_depthwise_body_f32(a, t0, t1, 3, 1);
 }
@@ -471,7 +471,7 @@ CN_DRIVER void cn_blocked_pool_f32(const cn_blocked_pool_f32_args *a, size_t t0,
   cn_blocked_pool_body_f32(a, t0, t1, 0, 0);
 }
 
-/* The same for kernel {1, 3, 3} with stride {1, 1, 1} and no dilation; so for the others by their names. */
+/* The same for kernel {1, 3, 3} with stride {1, 1, 1}, no dilation and no padding of slices; so for the others by their names. */
 CN_DRIVER void cn_blocked_pool_f32_3x3s1(const cn_blocked_pool_f32_args *a, size_t t0, size_t t1) {
   cn_blocked_pool_body_f32(a, t0, t1, 3, 1);
 }

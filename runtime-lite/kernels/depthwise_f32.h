@@ -113,7 +113,7 @@ CN_KERNEL void cn_depthwise_square_band_f32(const cn_depthwise_f32_args *a, cons
   c.hi = cn_vf32_set1(clamped ? a->ep.hi : -cn_least_f32());
   for (; i < rows; i += n, at += n * a->window.out[2]) {
     const size_t left = rows - i;
-    n = left >= most ? most : left >= 4 ? 4 : left >= 2 ? 2 : 1;
+    n = cn_square_height(left, most);
     if (n == most) cn_depthwise_square_rows_f32(a, s, &c, src, y + i, most, k, stride, at, left - 1);
     else if (n == 4) cn_depthwise_square_rows_f32(a, s, &c, src, y + i, 4, k, stride, at, left - 1);
     else if (n == 2) cn_depthwise_square_rows_f32(a, s, &c, src, y + i, 2, k, stride, at, left - 1);
@@ -151,7 +151,7 @@ CN_DRIVER void cn_depthwise_f32(const cn_depthwise_f32_args *a, float *scratch, 
   cn_depthwise_body_f32(a, scratch, t0, t1, 0, 0);
 }
 
-/* The same for kernel {1, 3, 3} with stride {1, 1, 1} and no dilation; so for the others by their names. */
+/* The same for kernel {1, 3, 3} with stride {1, 1, 1}, no dilation and no padding of slices; so for the others by their names. */
 CN_DRIVER void cn_depthwise_f32_3x3s1(const cn_depthwise_f32_args *a, float *scratch, size_t t0, size_t t1) {
   cn_depthwise_body_f32(a, scratch, t0, t1, 3, 1);
 }

@@ -130,7 +130,8 @@ CN_DRIVER void cn_conv_f32_direct(const cn_conv_f32_args *a, float *scratch, siz
   uint32_t *offsets = (uint32_t *)(void *)(scratch + w->c * channel + CN_VF32_LANES);
   cn_direct_offsets_f32(w, &p, offsets);
   for (size_t t = t0; t < t1; t++) {
-    const size_t y = t % bands * p.band, z = t / bands % w->out[0], index = t / bands / w->out[0], group = index % w->groups;
+    const cn_band b = cn_band_at(w, bands, t);
+    const size_t y = b.band * p.band, z = b.z, index = b.index, group = index % w->groups;
     const size_t n0 = (z * w->out[1] + y) * w->out[2];
     cn_direct_f32_band d;
     d.args = a;

@@ -95,7 +95,7 @@ CN_KERNEL void cn_pool_square_band_f32(const cn_pool_f32_args *a, const cn_squar
   for (size_t i = 0, n; i < rows; i += n, out += n * a->window.out[2]) {
     const size_t left = rows - i;
     float rows_count[7] = {0};
-    n = left >= most ? most : left >= 4 ? 4 : left >= 2 ? 2 : 1;
+    n = cn_square_height(left, most);
     cn_pool_rows_count(a, op, z, y + i, n, rows_count);
     if (n == most) cn_pool_square_rows_f32(a, s, src, op, y + i, most, k, stride, counts, rows_count, out, left - 1);
     else if (n == 4) cn_pool_square_rows_f32(a, s, src, op, y + i, 4, k, stride, counts, rows_count, out, left - 1);
@@ -135,7 +135,7 @@ CN_DRIVER void cn_pool_f32(const cn_pool_f32_args *a, float *scratch, size_t t0,
   cn_pool_body_f32(a, scratch, t0, t1, 0, 0);
 }
 
-/* The same for kernel {1, 2, 2} with stride {1, 2, 2} and no dilation; so for the other by its name. */
+/* The same for kernel {1, 2, 2} with stride {1, 2, 2}, no dilation and no padding of slices; so for the other by its name. */
 CN_DRIVER void cn_pool_f32_2x2s2(const cn_pool_f32_args *a, float *scratch, size_t t0, size_t t1) {
   cn_pool_body_f32(a, scratch, t0, t1, 2, 2);
 }

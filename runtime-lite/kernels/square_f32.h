@@ -27,14 +27,16 @@ typedef struct cn_square {
 CN_KERNEL void cn_square_at(const cn_window *w, size_t x, size_t k, size_t stride, cn_square *ret) {
   ret->x = x;
   ret->at = (ptrdiff_t)(x * stride) - w->pad[2];
-  ret->masked = 0;
+  ret->masked = ret->at < 0 || ret->at + (ptrdiff_t)(cn_square_column(cn_square_loads(k, stride) - 1, stride) + CN_VF32_LANES) > (ptrdiff_t)w->in[2];
   CN_UNROLL(6)
   for (size_t j = 0; j < cn_square_loads(k, stride); j++) {
-    const ptrdiff_t c = ret->at + (ptrdiff_t)cn_square_column(j, stride), left = (ptrdiff_t)w->in[2] - c;
-    const size_t lo = c >= 0 ? 0 : cn_min((size_t)-c, CN_VF32_LANES);
-    const size_t hi = left <= 0 ? 0 : cn_min((size_t)left, CN_VF32_LANES);
+    size_t lo = 0, hi = CN_VF32_LANES;
+    if (ret->masked) {
+      const ptrdiff_t c = ret->at + (ptrdiff_t)cn_square_column(j, stride), left = (ptrdiff_t)w->in[2] - c;
+      lo = c >= 0 ? 0 : cn_min((size_t)-c, CN_VF32_LANES);
+      hi = left <= 0 ? 0 : cn_min((size_t)left, CN_VF32_LANES);
+    }
     ret->in[j] = cn_vf32_lanes_in(lo, hi);
-    ret->masked |= lo != 0 || hi != CN_VF32_LANES;
   }
 }
 
@@ -63,15 +65,10 @@ CN_KERNEL void cn_squares_f32(const cn_window *w, const cn_plane *p, int once, f
   for (size_t i = 0; i < cn_min(ret->n, CN_SQUARES_KEPT); i++) cn_square_at(w, cn_squares_column(w, ret->whole, i), k, stride, ret->kept + i);
 }
 
-/* Vector i of a row; room: for one that is not kept, whose masks are worked out only where lanes are outside. */
+/* Vector i of a row; room: for one that is not kept. */
 CN_KERNEL const cn_square *cn_squares_get(const cn_window *w, const cn_squares *s, size_t i, size_t k, size_t stride, cn_square *room) {
   if (i < CN_SQUARES_KEPT) return s->kept + i;
-  room->x = cn_squares_column(w, s->whole, i);
-  room->at = (ptrdiff_t)(room->x * stride) - w->pad[2];
-  room->masked = room->at < 0 || room->at + (ptrdiff_t)(cn_square_column(cn_square_loads(k, stride) - 1, stride) + CN_VF32_LANES) > (ptrdiff_t)w->in[2];
-  CN_UNROLL(6)
-  for (size_t j = 0; j < cn_square_loads(k, stride); j++) room->in[j] = cn_vf32_lanes_in(0, CN_VF32_LANES);
-  if (room->masked) cn_square_at(w, room->x, k, stride, room);
+  cn_square_at(w, cn_squares_column(w, s->whole, i), k, stride, room);
   return room;
 }
 
@@ -86,6 +83,9 @@ CN_INLINE size_t cn_squares_lanes(const cn_window *w, const cn_squares *s, const
 /* Output rows that are computed together, at most, a literal: where windows share rows and there are vectors, those of images of 7 x 7, 14 x 14, 28 x 28
  * in full. */
 CN_INLINE size_t cn_square_most(size_t k, size_t stride) { return CN_VF32_LANES > 1 && k > stride ? 7 : 4; }
+
+/* Of them so many at once where so many are left. */
+CN_INLINE size_t cn_square_height(size_t left, size_t most) { return left >= most ? most : left >= 4 ? 4 : left >= 2 ? 2 : 1; }
 
 /* Rows of input for n windows' rows from row y of the input on. n: a literal, at most CN_SQUARE_ROWS. */
 #define CN_SQUARE_ROWS 17
