@@ -121,51 +121,61 @@ CN_KERNEL void cn_depthwise_square_band_f32(const cn_depthwise_f32_args *a, cons
   }
 }
 
-/* Tasks t0 .. t1; k and stride: literals of a square window of one slice, k 0 for any. */
-CN_KERNEL void cn_depthwise_body_f32(const cn_depthwise_f32_args *a, float *scratch, size_t t0, size_t t1, size_t k,
-                                     size_t stride) {
+/* Tasks t0 .. t1 of cn_depthwise_f32_tasks(a), each call with its own scratch of cn_depthwise_f32_scratch floats. */
+CN_DRIVER void cn_depthwise_f32(const cn_depthwise_f32_args *a, float *scratch, size_t t0, size_t t1) {
   const cn_window *w = &a->window;
   const cn_plane p = cn_plane_f32(w);
-  const size_t bands = cn_ceil_div(w->out[1], p.band), pixels = cn_volume(w->out), slice = w->in[1] * w->in[2], area = w->in[0] * slice;
-  cn_squares s;
+  const size_t bands = cn_ceil_div(w->out[1], p.band), pixels = cn_volume(w->out), area = cn_volume(w->in);
   if (t0 >= t1) return; /* of no rows there is nothing to count by */
-  if (k) cn_squares_f32(w, &p, (a->ep.flags & CN_EP_RESIDUAL) != 0, 0.0f, k, stride, scratch, &s);
   cn_band b = cn_band_at(w, bands, t0);
-  for (size_t t = t0, group = b.index % w->groups; t < t1; t++) {
-    const size_t y = b.band * p.band, rows = cn_min(p.band, w->out[1] - y), n0 = (b.z * w->out[1] + y) * w->out[2], index = b.index;
-    const float *in = a->in + index * area;
-    if (!k) cn_plane_copy_f32(w, &p, in, 0, b.z, y, 0.0f, scratch);
+  for (size_t t = t0; t < t1; t++, cn_band_next(w, bands, &b)) {
+    const size_t y = b.band * p.band, rows = cn_min(p.band, w->out[1] - y), n0 = (b.z * w->out[1] + y) * w->out[2];
+    cn_plane_copy_f32(w, &p, a->in + b.index * area, 0, b.z, y, 0.0f, scratch);
     for (size_t m = 0; m < w->m; m++) {
-      const size_t at = (index * w->m + m) * pixels + n0, channel = group * w->m + m;
-      if (k) cn_depthwise_square_band_f32(a, &s, in + b.z * slice, channel, y, rows, k, stride, at);
-      else cn_depthwise_band_f32(a, &p, scratch, channel, rows, at);
-      if (a->ep.tile) a->ep.tile(a->ep.ctx, a->out + at, pixels, index, m, 1, n0, rows * w->out[2]);
+      const size_t at = (b.index * w->m + m) * pixels + n0;
+      cn_depthwise_band_f32(a, &p, scratch, b.index % w->groups * w->m + m, rows, at);
+      if (a->ep.tile) a->ep.tile(a->ep.ctx, a->out + at, pixels, b.index, m, 1, n0, rows * w->out[2]);
     }
-    cn_band_next(w, bands, &b);
-    if (b.index != index) group = group + 1 < w->groups ? group + 1 : 0;
   }
 }
 
-/* Tasks t0 .. t1 of cn_depthwise_f32_tasks(a), each call with its own scratch of cn_depthwise_f32_scratch floats. */
-CN_DRIVER void cn_depthwise_f32(const cn_depthwise_f32_args *a, float *scratch, size_t t0, size_t t1) {
-  cn_depthwise_body_f32(a, scratch, t0, t1, 0, 0);
+/* The same for a square window, whose k and stride are literals. */
+CN_KERNEL void cn_depthwise_square_tasks_f32(const cn_depthwise_f32_args *a, float *scratch, size_t t0, size_t t1, size_t k, size_t stride) {
+  const cn_window *w = &a->window;
+  const cn_plane p = cn_plane_f32(w);
+  const size_t bands = cn_ceil_div(w->out[1], p.band), pixels = cn_volume(w->out), slice = w->in[1] * w->in[2], area = w->in[0] * slice;
+  if (t0 >= t1) return;
+  cn_squares s;
+  cn_squares_f32(w, &p, (a->ep.flags & CN_EP_RESIDUAL) != 0, 0.0f, k, stride, scratch, &s);
+  cn_band b = cn_band_at(w, bands, t0);
+  for (size_t t = t0, group = b.index % w->groups; t < t1; t++) {
+    const size_t y = b.band * p.band, rows = cn_min(p.band, w->out[1] - y), n0 = (b.z * w->out[1] + y) * w->out[2], index = b.index;
+    const float *src = a->in + index * area + b.z * slice;
+    for (size_t m = 0; m < w->m; m++) {
+      const size_t at = (index * w->m + m) * pixels + n0;
+      cn_depthwise_square_band_f32(a, &s, src, group * w->m + m, y, rows, k, stride, at);
+      if (a->ep.tile) a->ep.tile(a->ep.ctx, a->out + at, pixels, index, m, 1, n0, rows * w->out[2]);
+    }
+    cn_band_next(w, bands, &b);
+    if (b.index != index) group = group + 1 < w->groups ? group + 1 : 0; /* small images would wait for a division each */
+  }
 }
 
-/* The same for kernel {1, 3, 3} with stride {1, 1, 1}, no dilation and no padding of slices; so for the others by their names. */
+/* cn_depthwise_f32 for kernel {1, 3, 3} with stride {1, 1, 1}, no dilation and no padding of slices; so for the others by their names. */
 CN_DRIVER void cn_depthwise_f32_3x3s1(const cn_depthwise_f32_args *a, float *scratch, size_t t0, size_t t1) {
-  cn_depthwise_body_f32(a, scratch, t0, t1, 3, 1);
+  cn_depthwise_square_tasks_f32(a, scratch, t0, t1, 3, 1);
 }
 
 CN_DRIVER void cn_depthwise_f32_3x3s2(const cn_depthwise_f32_args *a, float *scratch, size_t t0, size_t t1) {
-  cn_depthwise_body_f32(a, scratch, t0, t1, 3, 2);
+  cn_depthwise_square_tasks_f32(a, scratch, t0, t1, 3, 2);
 }
 
 CN_DRIVER void cn_depthwise_f32_5x5s1(const cn_depthwise_f32_args *a, float *scratch, size_t t0, size_t t1) {
-  cn_depthwise_body_f32(a, scratch, t0, t1, 5, 1);
+  cn_depthwise_square_tasks_f32(a, scratch, t0, t1, 5, 1);
 }
 
 CN_DRIVER void cn_depthwise_f32_5x5s2(const cn_depthwise_f32_args *a, float *scratch, size_t t0, size_t t1) {
-  cn_depthwise_body_f32(a, scratch, t0, t1, 5, 2);
+  cn_depthwise_square_tasks_f32(a, scratch, t0, t1, 5, 2);
 }
 
 #endif

@@ -104,44 +104,68 @@ CN_KERNEL void cn_pool_square_band_f32(const cn_pool_f32_args *a, const cn_squar
   }
 }
 
-/* Tasks t0 .. t1; k and stride: literals of a square window, k 0 for any. */
-CN_KERNEL void cn_pool_body_f32(const cn_pool_f32_args *a, float *scratch, size_t t0, size_t t1, size_t k, size_t stride) {
+CN_INLINE int cn_pool_sums(const cn_pool_f32_args *a) { return (a->flags & (CN_POOL_AVERAGE | CN_POOL_SUM)) != 0; }
+
+/* What is outside of the input: as good as not there. */
+CN_INLINE float cn_pool_fill_f32(const cn_pool_f32_args *a) { return cn_pool_sums(a) ? 0.0f : cn_least_f32(); }
+
+/* What columns count of their windows, behind the copy in scratch. */
+CN_INLINE const float *cn_pool_columns_count(const cn_pool_f32_args *a, float *scratch) {
   const cn_window *w = &a->window;
-  const cn_plane p = cn_plane_f32(w);
-  const size_t bands = cn_ceil_div(w->out[1], p.band), pixels = cn_volume(w->out), slice = w->in[1] * w->in[2], area = w->in[0] * slice;
-  const int sum = (a->flags & (CN_POOL_AVERAGE | CN_POOL_SUM)) != 0;
-  const float fill = sum ? 0.0f : cn_least_f32();
   float *counts = scratch + cn_plane_f32_scratch(w);
-  cn_squares s;
-  if (t0 >= t1) return; /* of no rows there is no scratch either */
   for (size_t x = 0; x < cn_round_up(w->out[2], CN_VF32_LANES); x++)
-    counts[x] = sum && x < w->out[2] ? (float)cn_pool_count(w, a->flags, 2, x) : 1.0f;
-  if (k) cn_squares_f32(w, &p, 0, fill, k, stride, scratch, &s);
-  cn_band b = cn_band_at(w, bands, t0);
-  for (size_t t = t0; t < t1; t++, cn_band_next(w, bands, &b)) {
-    const size_t y = b.band * p.band, rows = cn_min(p.band, w->out[1] - y);
-    const float *in = a->in + b.index * area, *src = in + b.z * slice;
-    float *out = a->out + b.index * pixels + (b.z * w->out[1] + y) * w->out[2];
-    if (!k) cn_plane_copy_f32(w, &p, in, 0, b.z, y, fill, scratch);
-    if (k && sum) cn_pool_square_band_f32(a, &s, src, CN_WINDOW_SUM, b.z, y, rows, k, stride, counts, out);
-    else if (k) cn_pool_square_band_f32(a, &s, src, CN_WINDOW_MAX, b.z, y, rows, k, stride, counts, out);
-    else if (sum) cn_pool_band_f32(a, &p, scratch, CN_WINDOW_SUM, b.z, y, rows, counts, out);
-    else cn_pool_band_f32(a, &p, scratch, CN_WINDOW_MAX, b.z, y, rows, counts, out);
-  }
+    counts[x] = cn_pool_sums(a) && x < w->out[2] ? (float)cn_pool_count(w, a->flags, 2, x) : 1.0f;
+  return counts;
+}
+
+/* Where band b's results begin. */
+CN_INLINE float *cn_pool_place_f32(const cn_pool_f32_args *a, const cn_plane *p, const cn_band *b) {
+  return a->out + ((b->index * a->window.out[0] + b->z) * a->window.out[1] + b->band * p->band) * a->window.out[2];
 }
 
 /* Tasks t0 .. t1 of cn_pool_f32_tasks(a), each call with its own scratch of cn_pool_f32_scratch floats. */
 CN_DRIVER void cn_pool_f32(const cn_pool_f32_args *a, float *scratch, size_t t0, size_t t1) {
-  cn_pool_body_f32(a, scratch, t0, t1, 0, 0);
+  const cn_window *w = &a->window;
+  const cn_plane p = cn_plane_f32(w);
+  const size_t bands = cn_ceil_div(w->out[1], p.band), area = cn_volume(w->in);
+  if (t0 >= t1) return; /* of no rows there is no scratch either */
+  const float *counts = cn_pool_columns_count(a, scratch), fill = cn_pool_fill_f32(a);
+  cn_band b = cn_band_at(w, bands, t0);
+  for (size_t t = t0; t < t1; t++, cn_band_next(w, bands, &b)) {
+    const size_t y = b.band * p.band, rows = cn_min(p.band, w->out[1] - y);
+    float *out = cn_pool_place_f32(a, &p, &b);
+    cn_plane_copy_f32(w, &p, a->in + b.index * area, 0, b.z, y, fill, scratch);
+    if (cn_pool_sums(a)) cn_pool_band_f32(a, &p, scratch, CN_WINDOW_SUM, b.z, y, rows, counts, out);
+    else cn_pool_band_f32(a, &p, scratch, CN_WINDOW_MAX, b.z, y, rows, counts, out);
+  }
 }
 
-/* The same for kernel {1, 2, 2} with stride {1, 2, 2}, no dilation and no padding of slices; so for the other by its name. */
+/* The same for a square window, whose k and stride are literals. */
+CN_KERNEL void cn_pool_square_f32(const cn_pool_f32_args *a, float *scratch, size_t t0, size_t t1, size_t k, size_t stride) {
+  const cn_window *w = &a->window;
+  const cn_plane p = cn_plane_f32(w);
+  const size_t bands = cn_ceil_div(w->out[1], p.band), slice = w->in[1] * w->in[2], area = w->in[0] * slice;
+  if (t0 >= t1) return;
+  const float *counts = cn_pool_columns_count(a, scratch);
+  cn_squares s;
+  cn_squares_f32(w, &p, 0, cn_pool_fill_f32(a), k, stride, scratch, &s);
+  cn_band b = cn_band_at(w, bands, t0);
+  for (size_t t = t0; t < t1; t++, cn_band_next(w, bands, &b)) {
+    const size_t y = b.band * p.band, rows = cn_min(p.band, w->out[1] - y);
+    const float *src = a->in + b.index * area + b.z * slice;
+    float *out = cn_pool_place_f32(a, &p, &b);
+    if (cn_pool_sums(a)) cn_pool_square_band_f32(a, &s, src, CN_WINDOW_SUM, b.z, y, rows, k, stride, counts, out);
+    else cn_pool_square_band_f32(a, &s, src, CN_WINDOW_MAX, b.z, y, rows, k, stride, counts, out);
+  }
+}
+
+/* cn_pool_f32 for kernel {1, 2, 2} with stride {1, 2, 2}, no dilation and no padding of slices; so for the other by its name. */
 CN_DRIVER void cn_pool_f32_2x2s2(const cn_pool_f32_args *a, float *scratch, size_t t0, size_t t1) {
-  cn_pool_body_f32(a, scratch, t0, t1, 2, 2);
+  cn_pool_square_f32(a, scratch, t0, t1, 2, 2);
 }
 
 CN_DRIVER void cn_pool_f32_3x3s2(const cn_pool_f32_args *a, float *scratch, size_t t0, size_t t1) {
-  cn_pool_body_f32(a, scratch, t0, t1, 3, 2);
+  cn_pool_square_f32(a, scratch, t0, t1, 3, 2);
 }
 
 #endif
