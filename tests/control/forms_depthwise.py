@@ -85,6 +85,18 @@ for name, channels, kernel, pads, strides in (("a", 2, 3, (1, 1, 1, 1, 1, 1), 1)
     volumes.nodes += f"  {name} = Conv <group = 2, pads = [{', '.join(map(str, pads))}], strides = [1, {strides}, {strides}]> (x, {name}_w, {name}_b)\n"
 form("depthwise_volumes_of_padded_depth", volumes, "float[1, 2, 3, 17, 9] x", "float[1, 2, 5, 17, 9] a, float[1, 2, 5, e, f] b, float[1, 2, 6, g, h] c", {"x": random(5, 1, 2, 3, 17, 9)})
 
+# The same in a chain over blocks of channels.
+blocks = Chain()
+for name, shape in (("s", (32, 16, 3, 3, 3)), ("d", (32, 1, 1, 3, 3)), ("o", (48, 32, 1, 1, 1))):
+    blocks.weights[name + "_w"] = random(shape[0], *shape) / np.float32(np.sqrt(np.prod(shape[1:])))
+blocks.nodes = """  s = Conv <pads = [1, 1, 1, 1, 1, 1]> (x, s_w)
+  r = Relu (s)
+  d = Conv <group = 32, pads = [2, 1, 1, 1, 1, 1]> (r, d_w)
+  e = Relu (d)
+  o = Conv (e, o_w)
+"""
+form("depthwise_volumes_of_padded_depth_in_blocks", blocks, "float[1, 16, 4, 12, 12] x", "float[1, 48, 7, 12, 12] o", {"x": random(6, 1, 16, 4, 12, 12)})
+
 # Between the two a reshape: the pointwise convolution sees rows of another length.
 def reshaped(shape):
     chain = Chain()
