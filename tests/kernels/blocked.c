@@ -217,7 +217,7 @@ static void run_blocked(Case *c, const cn_conv_f32_args *a, float *scratch, size
 
 /* Two dimensions, any window. */
 static cn_window pick_image(Case *c) {
-  cn_window w = pick_square(c, 1 + pick(c, 4), 1 + pick(c, 3));
+  cn_window w = pick_square(c, 1 + pick(c, 4), strstr(c->kernel, "_c3s2") ? 2 : 1 + pick(c, 3));
   for (int i = 1; i < 3; i++) {
     if (pick(c, 3) == 0) w.kernel[i] = 1 + pick(c, (uint32_t)w.kernel[i]);
     if (pick(c, 4) == 0) w.dilation[i] = 1 + pick(c, 2);
@@ -242,15 +242,16 @@ static cn_window pick_blocked(Case *c) {
     w.pad[1] = w.pad[2] = 0;
     w.out[1] = w.in[1], w.out[2] = w.in[2];
   }
-  w.c = pick(c, 3) ? 1 + pick(c, 4) : 1 + pick(c, (uint32_t)(3 * c->set->lanes));
+  const char *colours = strstr(c->kernel, "_f32_c");
+  w.c = colours ? (size_t)(colours[strlen("_f32_c")] - '0') : pick(c, 3) ? 1 + pick(c, 4) : 1 + pick(c, (uint32_t)(3 * c->set->lanes));
   if (strstr(c->kernel, "_groups_")) { /* some of them a block */
     w.c = cn_min((size_t)2 << pick(c, 3), c->set->lanes / 2);
     w.groups = 2 + pick(c, (uint32_t)(2 * c->set->lanes / w.c));
-  } else if (!strstr(c->kernel, "_f32_c") && pick(c, 16) == 0) { /* of whole blocks */
+  } else if (!colours && pick(c, 16) == 0) { /* of whole blocks */
     w.c = c->set->lanes * (1 + pick(c, 2));
     w.groups = 2 + pick(c, 2);
   }
-  if (w.groups == 1 && !strstr(c->kernel, "_f32_c") && pick(c, 6) == 0) {
+  if (w.groups == 1 && !colours && pick(c, 6) == 0) {
     pick_slices(c, &w);
     for (int i = 1, skips = pick(c, 3) == 0; skips && i < 3; i++) { /* taps of depth alone, which pass over pixels */
       w.kernel[i] = w.dilation[i] = 1;

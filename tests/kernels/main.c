@@ -38,7 +38,11 @@ static const struct {
 
 #define LENGTH(a) (sizeof(a) / sizeof(a)[0])
 
-enum { N_CASES = 600, MAX_BUFFERS = 64 };
+#ifndef N_CASES
+#define N_CASES 600
+#endif
+
+enum { MAX_BUFFERS = 64 };
 
 /* ---- random choices: xorshift64*, seeded by the case's number alone ---- */
 uint32_t pick(Case *c, uint32_t n) {

@@ -241,7 +241,11 @@ static size_t conv_f32_scratch(const cn_window *w) { return cn_conv_f32_scratch(
 
 #define TARGET(word, target_name, fallback) .name = target_name,
 #define LAYER(file, bits, header)
+#ifdef OWN_CPU /* where another than the target's plays it */
+#define CPU(features) .cpu = OWN_CPU,
+#else
 #define CPU(features) .cpu = features,
+#endif
 #define TILE(kernel, ...)
 #undef ALIGN
 #define ALIGN(bytes)
