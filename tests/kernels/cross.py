@@ -52,9 +52,10 @@ def played_by_qemu(root):
 
 def played_by_avx2(root):
     """Return the machine whose targets of AVX-512 this one lacks, in a list; none where it has them, or no AVX2."""
-    if platform.machine() != "x86_64":
+    cpuinfo = pathlib.Path("/proc/cpuinfo")
+    if platform.machine() != "x86_64" or not cpuinfo.exists():
         return []
-    flags = re.search(r"^flags\s*:(.*)$", pathlib.Path("/proc/cpuinfo").read_text(), flags=re.M)
+    flags = re.search(r"^flags\s*:(.*)$", cpuinfo.read_text(), flags=re.M)
     has = set(flags[1].replace("_", "").split()) if flags else set()
     targets = [t for t in sorted((root / "targets").glob("x86-64-v4*.def")) if not has.issuperset(row(t, "CPU")[0].split())]
     if not targets or not has.issuperset(("avx2", "fma")):
