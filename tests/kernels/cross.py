@@ -82,8 +82,7 @@ def build(root, machine, sources, folder):
     for target, word in zip(machine.targets, words):
         objects.append(folder / f"set_{word}.o")
         commands.append([*common, "-c", root / "tests/kernels/set.c", "-o", objects[-1], f"-DSET=kernel_set_{word}",
-                         f'-DTARGET_DEF="targets/{target.name}"', f'-DLAYER_H="{row(target, "LAYER")[0]}"',
-                         *(['-DOWN_DTYPE="s8"'] if target.stem.endswith("-vnni") else [])])  # as meson.build has it
+                         f'-DTARGET_DEF="targets/{target.name}"', f'-DLAYER_H="{row(target, "LAYER")[0]}"'])
     for source in sources:
         objects.append(folder / f"{source.stem}.o")
         commands.append([*common, "-c", source, "-o", objects[-1]])

@@ -286,8 +286,8 @@ static size_t norm_f32_tasks(const cn_norm_f32_args *a) { return cn_norm_f32_tas
 
 const KernelSet SET = {
 #include TARGET_DEF
-#ifdef OWN_DTYPE
-    .own_dtype = OWN_DTYPE,
+#ifdef cn_vs32_dot2 /* a layer that has this in place of another layer's, and the rest from there */
+    .own_dtype = "s8",
 #endif
     .lanes = CN_VF32_LANES,
     .sums = CN_BLOCKED_F32_SUMS,
