@@ -69,6 +69,13 @@
 #define CN_OPAQUE(p) ((void)(p))
 #endif
 
+/* Steps a turn of a loop over registers: of n, gcc 12 spills some. */
+#if defined(__clang__)
+#define CN_TURN(n) (n)
+#else
+#define CN_TURN(n) 1
+#endif
+
 /* Rows of a product's left operand, any distance apart, that share a pointer: the second and third are an addressing mode away. One pointer
  * for all would be walked from row to row, a chain of additions as long as a step's products; one for each would leave no registers. */
 #define CN_TILE_ROWS 3

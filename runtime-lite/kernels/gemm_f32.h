@@ -48,7 +48,7 @@ CN_INLINE size_t cn_gemm_f32_tasks(const cn_gemm_f32_args *g) {
 }
 
 /* Floats from row to row where a part of A lies side by side: an odd number of lines. */
-#define CN_GEMM_F32_LINE (CN_GEMM_F32_KC + 16)
+#define CN_GEMM_F32_LINE (CN_GEMM_F32_DEPTH + 16)
 
 /* Depth k0 .. k0 + kc of rows m0 .. m1 of A, whose elements lie side by side, to `lines`; what is there behind them stays. */
 CN_KERNEL void cn_gemm_copy_f32(const cn_gemm_f32_args *g, size_t m0, size_t m1, size_t k0, size_t kc) {
@@ -110,22 +110,43 @@ CN_KERNEL void cn_gemm_rows_f32(const cn_gemm_f32_args *g, size_t i, size_t n0, 
 /* Floats of a page, at whose end processors stop to ask for what comes next. */
 #define CN_GEMM_F32_PAGE 1024
 
+/* mr rows from i, which begin at a, of a panel whose first column is n0, depth kc: sums of parts of KC meet in C while the tile's lines are near. */
+CN_KERNEL void cn_gemm_parts_f32(const cn_gemm_f32_args *g, size_t i, size_t n0, const float *a, size_t a_rs, const float *b, size_t kc,
+                                 unsigned part, const float *ahead, size_t ahead_step, size_t mr) {
+  const size_t n = cn_min(CN_GEMM_F32_NR, g->n - n0);
+  size_t p = 0;
+  do {
+    const size_t d = cn_min(CN_GEMM_F32_KC, kc - p);
+    const unsigned now = (p == 0 ? part & CN_PART_FIRST : 0) | (p + d == kc ? part & CN_PART_LAST : 0);
+    if (n == CN_GEMM_F32_NR && (CN_VF32_LANES > 1 || mr == CN_GEMM_F32_MR)) cn_gemm_rows_f32(g, i, n0, a, a_rs, b, d, now, ahead, ahead_step, mr);
+    else cn_gemm_edge_f32(g, i, n0, a, a_rs, b, d, now, mr, n);
+    a += d * g->a_ks;
+    b += d * CN_GEMM_F32_NR;
+    ahead += d * ahead_step;
+    p += d;
+  } while (p < kc);
+}
+
 /* Rows m0 .. m1, the first at a, of one panel j of B, depth k0 .. k0 + kc, in tiles of heights that differ by one at most (without vectors: of MR
  * and the rest). Each asks for its share of `ahead`, the panel after this one; a single one, which reads B only once, for what lies a page ahead. */
 CN_KERNEL void cn_gemm_panel_f32(const cn_gemm_f32_args *g, size_t m0, size_t m1, const float *a, size_t a_rs, size_t j, size_t k0, size_t kc,
                                  unsigned part, const float *ahead) {
-  const size_t n0 = j * CN_GEMM_F32_NR, n = cn_min(CN_GEMM_F32_NR, g->n - n0), tiles = cn_ceil_div(m1 - m0, CN_GEMM_F32_MR);
-  const size_t share = cn_ceil_div(CN_GEMM_F32_NR, tiles), high = (m1 - m0) % tiles, low = (m1 - m0) / tiles;
+  const size_t tiles = cn_ceil_div(m1 - m0, CN_GEMM_F32_MR), share = cn_ceil_div(CN_GEMM_F32_NR, tiles);
+  const size_t high = (m1 - m0) % tiles, low = (m1 - m0) / tiles;
   const float *b = g->b + (j * g->k + k0) * CN_GEMM_F32_NR;
   size_t i = m0;
   for (size_t t = 0; t < tiles; t++) {
     const size_t mr = CN_VF32_LANES > 1 ? low + (t < high) : cn_min(CN_GEMM_F32_MR, m1 - i);
     const float *next = tiles == 1 ? b + CN_GEMM_F32_PAGE : ahead + t * (kc * CN_GEMM_F32_NR / tiles);
-    if (n == CN_GEMM_F32_NR && (CN_VF32_LANES > 1 || mr == CN_GEMM_F32_MR)) cn_gemm_rows_f32(g, i, n0, a, a_rs, b, kc, part, next, share, mr);
-    else cn_gemm_edge_f32(g, i, n0, a, a_rs, b, kc, part, mr, n);
+    cn_gemm_parts_f32(g, i, j * CN_GEMM_F32_NR, a, a_rs, b, kc, part, next, share, mr);
     i += mr;
     a += mr * a_rs;
   }
+}
+
+/* Depth that passes at a time, whole parts of KC, as even as can be. */
+CN_INLINE size_t cn_gemm_f32_depth(const cn_gemm_f32_args *g) {
+  return cn_round_up(cn_ceil_div(g->k, cn_max(cn_ceil_div(g->k, CN_GEMM_F32_DEPTH), 1)), CN_GEMM_F32_KC);
 }
 
 /* Depth of one row's partial sums, in whichever way its columns are computed: equal columns give equal sums. */
@@ -137,10 +158,10 @@ CN_INLINE int cn_gemm_f32_copies(const cn_gemm_f32_args *g, size_t rows, size_t 
   return CN_GEMM_F32_MR > 8 && g->lines && panels >= 2 && rows / cn_ceil_div(rows, CN_GEMM_F32_MR) + 2 >= CN_GEMM_F32_MR;
 }
 
-/* Rows m0 .. m1, panels j0 .. j1. A block of A (MC x KC) stays in the second cache while the panels pass through the first. Sums of parts of
+/* Rows m0 .. m1, panels j0 .. j1. A block of A (MC x DEPTH) stays in the second cache while the panels pass through the first. Sums of parts of
  * the depth, added, have a fraction of the rounding error of one long sum. */
 CN_KERNEL void cn_gemm_block_f32(const cn_gemm_f32_args *g, size_t m0, size_t m1, size_t j0, size_t j1) {
-  const size_t depth = g->m == 1 ? CN_GEMV_F32_KC : CN_GEMM_F32_KC;
+  const size_t depth = g->m == 1 ? CN_GEMV_F32_KC : cn_gemm_f32_depth(g);
   const int copies = cn_gemm_f32_copies(g, m1 - m0, j1 - j0);
   size_t k0 = 0;
   do {
@@ -193,7 +214,7 @@ CN_KERNEL void cn_gemv_f32(const cn_gemm_f32_args *g, size_t j) {
 /* Panels of B that pass for each part of the depth, so that what they add to, of `rows` rows, stays in the second cache: as even as can be. Where one
  * tile is as high as all rows, nothing of A is to stay and each panel is read through. */
 CN_INLINE size_t cn_gemm_f32_group(const cn_gemm_f32_args *g, size_t rows, size_t panels) {
-  const size_t bytes = rows * panels * CN_GEMM_F32_NR * sizeof(float), groups = g->k > CN_GEMM_F32_KC ? cn_ceil_div(bytes, 384 << 10) : 1;
+  const size_t bytes = rows * panels * CN_GEMM_F32_NR * sizeof(float), groups = g->k > CN_GEMM_F32_DEPTH ? cn_ceil_div(bytes, 384 << 10) : 1;
   return rows > CN_GEMM_F32_MR ? cn_ceil_div(panels, cn_max(groups, 1)) : 1;
 }
 

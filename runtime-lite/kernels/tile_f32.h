@@ -29,11 +29,23 @@ typedef struct cn_epilogue_f32 {
   void *ctx;
 } cn_epilogue_f32;
 
+/* One step of depth: acc[mr][nv] += column of A x row b of B. */
+CN_KERNEL void cn_tile_step_f32(const float *const *rows, size_t a_rs, const float *b, size_t mr, size_t nv, size_t shared, cn_vf32 *acc) {
+  CN_UNROLL(16)
+  for (size_t i = 0; i < mr; i++) {
+    cn_vf32 x = cn_vf32_set1(rows[i / shared][i % shared * a_rs]);
+    CN_UNROLL(4)
+    for (size_t v = 0; v < nv; v++) acc[i * nv + v] = cn_vf32_fma(x, cn_vf32_load(b + v * CN_VF32_LANES), acc[i * nv + v]);
+  }
+}
+
 /* acc[mr][nv] = A [mr][k] B [k][nv vectors]: element (i, p) of A at a[i * a_rs + p * a_ks], row p of B at b[p * b_ks].
  * mr, nv and shared, how many rows have one pointer (all, where a_rs is a literal), are literals; acc becomes registers. ahead: what comes
- * next from memory, asked for by ahead_step floats a step (0, a literal: not at all); weights seldom wait in a near cache, and this hides that. */
+ * next from memory, asked for by ahead_step floats a step (0, a literal: not at all); weights seldom wait in a near cache, and this hides that.
+ * Several steps a turn where the layer says so: of 256 branches a processor does not foresee the last, of 64 it may. */
 CN_KERNEL void cn_tile_f32(const float *a, size_t a_rs, size_t a_ks, const float *b, size_t b_ks, size_t k, size_t mr,
                            size_t nv, size_t shared, cn_vf32 *acc, const float *ahead, size_t ahead_step) {
+  const size_t turn = CN_TURN(CN_TILE_F32_TURN);
   const float *rows[16];
   CN_UNROLL(64)
   for (size_t i = 0; i < mr * nv; i++) acc[i] = cn_vf32_zero();
@@ -42,14 +54,22 @@ CN_KERNEL void cn_tile_f32(const float *a, size_t a_rs, size_t a_ks, const float
     rows[i / shared] = a + i * a_rs;
     CN_OPAQUE(rows[i / shared]);
   }
-  for (size_t p = 0; p < k; p++, b += b_ks, ahead += ahead_step) {
-    if (ahead_step) CN_PREFETCH(ahead);
-    CN_UNROLL(16)
-    for (size_t i = 0; i < mr; i++) {
-      cn_vf32 x = cn_vf32_set1(rows[i / shared][i % shared * a_rs]);
-      CN_UNROLL(4)
-      for (size_t v = 0; v < nv; v++) acc[i * nv + v] = cn_vf32_fma(x, cn_vf32_load(b + v * CN_VF32_LANES), acc[i * nv + v]);
+  size_t p = 0;
+  for (; turn > 1 && p + turn <= k; p += turn) {
+    CN_UNROLL(4)
+    for (size_t u = 0; u < turn; u++, b += b_ks, ahead += ahead_step) {
+      if (ahead_step) CN_PREFETCH(ahead);
+      cn_tile_step_f32(rows, a_rs, b, mr, nv, shared, acc);
+      CN_UNROLL(16)
+      for (size_t i = 0; i < mr; i += shared) {
+        rows[i / shared] += a_ks;
+        CN_OPAQUE(rows[i / shared]); /* or each step has addresses of its own */
+      }
     }
+  }
+  for (; p < k; p++, b += b_ks, ahead += ahead_step) {
+    if (ahead_step) CN_PREFETCH(ahead);
+    cn_tile_step_f32(rows, a_rs, b, mr, nv, shared, acc);
     CN_UNROLL(16)
     for (size_t i = 0; i < mr; i += shared) rows[i / shared] += a_ks;
   }

@@ -15,6 +15,10 @@
 
 #define CN_GEMM_F32_KC 256
 
+#define CN_GEMM_F32_DEPTH 1024
+
+#define CN_TILE_F32_TURN 4
+
 #define CN_GEMM_F32_MC 192
 
 #define CN_GEMM_F32_NC 128

@@ -16,6 +16,10 @@
 
 #define CN_GEMM_F32_KC 256
 
+#define CN_GEMM_F32_DEPTH 256
+
+#define CN_TILE_F32_TURN 1
+
 #define CN_GEMM_F32_MC 192
 
 #define CN_GEMM_F32_NC 128

@@ -13,6 +13,10 @@
 
 #define CN_GEMM_F32_KC 128
 
+#define CN_GEMM_F32_DEPTH 128
+
+#define CN_TILE_F32_TURN 1
+
 #define CN_GEMM_F32_MC 32
 
 #define CN_GEMM_F32_NC 4
