@@ -364,20 +364,48 @@ static const bool *all_under(const ExprPrinter *p, uint32_t node) {
   return under;
 }
 
-void expr_print_lane_calls(ExprPrinter *p, StrBuf *b, unsigned depth, int lanes, const char *count, const char *type, const char *index, unsigned indent) {
-  if (!expr_calls_lanes(p, depth)) return;
-  const char *cast = count ? "(size_t)" : "";
-  if (!count) count = arena_printf(p->c->arena, "%d", lanes).ptr;
+/* A pointer to a loaded node's values for all lanes; len 0 where they do not lie side by side. */
+static Str lanes_pointer(const ExprPrinter *p, uint32_t node, const LaneLoop *loop) {
+  EmitCtx *c = p->c;
+  const ExprNode *n = &p->e->nodes[node];
+  if (!is_load(p, node)) return (Str){0};
+  const Access *a = &p->accesses[n->operand];
+  const uint32_t axis = loop->depth - 1;
+  if (c->program->tensors.data[a->tensor].dtype != DT_f32 || a->n_indirect || !dim_is(a->stride[axis], 1)) return (Str){0};
+  for (uint32_t j = 0; j < p->n_axes; j++)
+    if (j != axis && !dim_is(a->stride[j], 0) && str_is(p->coords[j], loop->index)) return (Str){0};
+  ExprPrinter at = *p;
+  Str *coords = arena_dup(c->arena, p->coords, p->n_axes * sizeof *coords);
+  Access first = *a;
+  if (loop->base) coords[axis] = arena_printf(c->arena, "%s", loop->base);
+  else {
+    const Dim **stride = arena_dup(c->arena, a->stride, p->n_axes * sizeof *stride);
+    stride[axis] = c->program->dims->zero;
+    first.stride = stride;
+  }
+  at.coords = coords;
+  const Str index = expr_print_index(&at, &first);
+  return str_is(index, "0") ? p->pointers[n->operand] : arena_printf(c->arena, "%.*s + %.*s", STR_WHOLE(p->pointers[n->operand]), STR_WHOLE(index));
+}
+
+void expr_print_lane_calls(ExprPrinter *p, StrBuf *b, const LaneLoop *loop, unsigned indent) {
+  if (!expr_calls_lanes(p, loop->depth)) return;
+  const char *cast = loop->count ? "(size_t)" : "", *count = loop->count ? loop->count : arena_printf(p->c->arena, "%d", loop->lanes).ptr;
   for (uint32_t i = 0; i < p->e->n; i++) {
-    if (!is_lane_call(p, i, depth)) continue;
+    if (!is_lane_call(p, i, loop->depth)) continue;
     const ExprNode *n = &p->e->nodes[i];
-    p->wanted = all_under(p, n->args[0]);
-    sb_printf(b, "%*sfloat %s%us[%d];\n%*sCN_LANES\n", (int)indent, "", p->prefix, i, lanes, (int)indent, "");
-    sb_printf(b, "%*sfor (%s %s = 0; %s < %s; %s++) {\n", (int)indent, "", type, index, index, count, index);
-    for (unsigned d = depth; d <= p->n_axes; d++) expr_print_depth(p, b, d, indent + 2);
-    sb_printf(b, "%*s%s%us[%s] = %.*s;\n%*s}\n", (int)indent + 2, "", p->prefix, i, index, STR_WHOLE(expr_bare(p->text[n->args[0]])), (int)indent, "");
-    sb_printf(b, "%*scn_%s_lanes_f32(%s%us, %s%s);\n", (int)indent, "", scalar_rows[n->fn].name, p->prefix, i, cast, count);
-    p->computed[i] = arena_printf(p->c->arena, "%s%us[%s]", p->prefix, i, index);
+    const Str values = arena_printf(p->c->arena, "%s%us", p->prefix, i);
+    Str from = lanes_pointer(p, n->args[0], loop);
+    sb_printf(b, "%*sfloat %.*s[%d];\n", (int)indent, "", STR_WHOLE(values), loop->lanes);
+    if (!from.len) {
+      p->wanted = all_under(p, n->args[0]);
+      sb_printf(b, "%*sCN_LANES\n%*sfor (%s %s = 0; %s < %s; %s++) {\n", (int)indent, "", (int)indent, "", loop->type, loop->index, loop->index, count, loop->index);
+      for (unsigned d = loop->depth; d <= p->n_axes; d++) expr_print_depth(p, b, d, indent + 2);
+      sb_printf(b, "%*s%.*s[%s] = %.*s;\n%*s}\n", (int)indent + 2, "", STR_WHOLE(values), loop->index, STR_WHOLE(expr_bare(p->text[n->args[0]])), (int)indent, "");
+      from = values;
+    }
+    sb_printf(b, "%*scn_%s_lanes_f32(%.*s, %.*s, %s%s);\n", (int)indent, "", scalar_rows[n->fn].name, STR_WHOLE(values), STR_WHOLE(from), cast, count);
+    p->computed[i] = arena_printf(p->c->arena, "%.*s[%s]", STR_WHOLE(values), loop->index);
   }
   p->wanted = all_under(p, p->e->n - 1); /* not again what only the calls needed */
 }

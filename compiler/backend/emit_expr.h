@@ -32,9 +32,17 @@ ExprPrinter expr_printer(EmitCtx *c, const Expr *e, uint32_t n_axes, const Str *
 void expr_print_depth(ExprPrinter *p, StrBuf *b, unsigned depth, unsigned indent);
 /* Whether there are nodes of at least that depth whose function the target computes for neighbouring lanes at once (kernels/lanes_f32.h). */
 bool expr_calls_lanes(const ExprPrinter *p, unsigned depth);
-/* Prints them, each as a loop for its argument and a call: what is printed of those depths from here on finds their values. The loop has `count` turns, a text
- * of no more than `lanes`, which NULL stands for. `type` and name of a turn's index are those of the loop that follows. */
-void expr_print_lane_calls(ExprPrinter *p, StrBuf *b, unsigned depth, int lanes, const char *count, const char *type, const char *index, unsigned indent);
+/* The loop over neighbouring lanes that follows such calls: along the axis `depth - 1`, from the coordinate `base` (NULL: 0), with `count` turns, a text of no more
+ * than `lanes`, which NULL stands for; type and name of a turn's index. */
+typedef struct LaneLoop {
+  unsigned depth;
+  int lanes;
+  const char *count, *type, *index, *base;
+} LaneLoop;
+
+/* Prints them, each as a call, with a loop before it for an argument that does not lie side by side in memory: what is printed of those depths from here on finds
+ * their values. */
+void expr_print_lane_calls(ExprPrinter *p, StrBuf *b, const LaneLoop *loop, unsigned indent);
 /* The result's text; all depths must have been printed. */
 Str expr_print_result(ExprPrinter *p);
 /* The index of an access at the current point, e.g. "i0 * 784 + i1". Indirect terms refer to nodes of the printer. */

@@ -19,6 +19,8 @@ static Str axis_end(NestPrinter *p, uint32_t axis) {
 
 static const char *axis_begin(const NestPrinter *p, uint32_t axis) { return p->parted == axis ? "b0" : "0"; }
 
+static const char *axis_name(const NestPrinter *p, uint32_t axis) { return arena_printf(p->c->arena, "i%u", axis).ptr; }
+
 void nest_open_loop(NestPrinter *p, uint32_t axis, unsigned indent) {
   const Str end = axis_end(p, axis);
   sb_printf(p->b, "%*sfor (%s i%u = %s; i%u < %s; i%u++) {\n", (int)indent, "", index_type(p), axis, axis_begin(p, axis), axis, end.ptr, axis);
@@ -83,7 +85,7 @@ static void print_lanes(NestPrinter *p, ExprPrinter *e, ExprPrinter *rest, unsig
   int64_t extent;
   sb_printf(b, "%*s%s i%u = %s;\n", (int)indent, "", index_type(p), last, axis_begin(p, last));
   sb_printf(b, "%*sfor (; i%u + %d <= %s; i%u += %d) {\n", (int)indent, "", last, LANES, size.ptr, last, LANES);
-  expr_print_lane_calls(e, b, last + 1, LANES, NULL, "int", "l", indent + 2);
+  expr_print_lane_calls(e, b, &(LaneLoop){last + 1, LANES, NULL, "int", "l", axis_name(p, last)}, indent + 2);
   sb_printf(b, "%*sCN_LANES\n%*sfor (int l = 0; l < %d; l++) {\n", (int)indent + 2, "", (int)indent + 2, "", LANES);
   expr_print_depth(e, b, last + 1, indent + 4);
   nest_store(p, e, expr_print_result(e), indent + 4);
@@ -161,7 +163,7 @@ static void print_map(NestPrinter *p) {
   expr_print_depth(&e, p->b, 0, indent);
   for (uint32_t j = 0; j < n; j++, indent += 2) {
     if (j == turned) open_turned(p, indent), indent += 2;
-    if (calls && j + 1 == n) expr_print_lane_calls(&e, p->b, n, (int)extent, NULL, index_type(p), p->coords[j].ptr, indent);
+    if (calls && j + 1 == n) expr_print_lane_calls(&e, p->b, &(LaneLoop){n, (int)extent, NULL, index_type(p), p->coords[j].ptr, NULL}, indent);
     if (lanes && j + 1 == n) sb_printf(p->b, "%*sCN_LANES\n", (int)indent, "");
     if (turned < n && j + 1 == n) sb_printf(p->b, "%*sfor (%s i%u = from; i%u < to; i%u++) {\n", (int)indent, "", index_type(p), j, j, j);
     else nest_open_loop(p, j, indent);
@@ -244,7 +246,7 @@ static void lane_runs(NestPrinter *p, ExprPrinter *e, ExprPrinter *plain, const 
   StrBuf *b = p->b;
   sb_printf(b, "%*s%s i%u = %s;\n", (int)indent, "", index_type(p), last, from);
   sb_printf(b, "%*sfor (; i%u + %d <= %s; i%u += %d) {\n", (int)indent, "", last, LANES, to, last, LANES);
-  expr_print_lane_calls(e, b, last + 1, LANES, NULL, "int", "l", indent + 2);
+  expr_print_lane_calls(e, b, &(LaneLoop){last + 1, LANES, NULL, "int", "l", axis_name(p, last)}, indent + 2);
   lane_loop(p, e, "16", indent + 2);
   nest_close_loop(p, indent);
   if (rest == 0) return;
@@ -319,7 +321,7 @@ static void reduce_strips(NestPrinter *p) {
   sb_printf(b, "%*sfor (int l = 0; l < n; l++) acc[l] = %.*s;\n", (int)indent, "", STR_WHOLE(expr_bare(zero)));
   unsigned inner = indent;
   for (uint32_t j = p->outer; j < n->n_axes; j++, inner += 2) nest_open_loop(p, j, inner);
-  expr_print_lane_calls(&e, b, strip + 1, STRIP, "n", "int", "l", inner);
+  expr_print_lane_calls(&e, b, &(LaneLoop){strip + 1, STRIP, "n", "int", "l", axis_name(p, strip)}, inner);
   sb_printf(b, "%*sfor (int l = 0; l < n; l++) {\n", (int)inner, "");
   for (unsigned d = strip + 1; d <= n->n_axes; d++) expr_print_depth(&e, b, d, inner + 2);
   sb_printf(b, "%*sacc[l] = ", (int)inner + 2, "");

@@ -6,9 +6,9 @@ typedef struct TilePrinter {
   EmitCtx *c;
   const Epilogue *e;
   Expr expr;
-  Access *accesses;    /* by operand, over (row, column, column modulo lanes); [0] unused */
+  Access *accesses;    /* by operand, over (row, column, column modulo lanes); [0]: the tile */
   int64_t lanes;       /* columns a turn: LANES, or a block of channels if an operand has a value for each channel */
-  Str *pointers, *given;
+  Str *pointers;
   TileOperand *operands;
   const Dim *(*stride)[1 + N_AXES]; /* by pointer: of the matrix's number, row, column, lane */
   uint32_t n_operands;
@@ -112,7 +112,8 @@ static Expr rest_of(Arena *a, const Epilogue *e, uint32_t done, DType t, bool *l
   return r;
 }
 
-static bool place_operands(TilePrinter *p, const PTensor *out, uint32_t done, const TileAxes *t) {
+static bool place_operands(TilePrinter *p, uint32_t out_tensor, uint32_t done, const TileAxes *t) {
+  const PTensor *out = &p->c->program->tensors.data[out_tensor];
   Arena *a = p->c->arena;
   const uint32_t n = p->e->n_loads + 1;
   bool *live = NEW_ARRAY(a, bool, p->e->expr.n);
@@ -121,11 +122,13 @@ static bool place_operands(TilePrinter *p, const PTensor *out, uint32_t done, co
     if (p->expr.nodes[i].kind == EXPR_INDEX || p->expr.nodes[i].kind == EXPR_DIM) return false;
   p->accesses = NEW_ARRAY(a, Access, n);
   p->pointers = NEW_ARRAY(a, Str, n);
-  p->given = NEW_ARRAY(a, Str, n);
   p->operands = NEW_ARRAY(a, TileOperand, n);
   p->stride = arena_alloc(a, n * sizeof *p->stride);
   p->of = NEW_ARRAY(a, uint32_t, n);
   p->sizes = NEW_ARRAY(a, const Dim *, 2 * n);
+  const Dim *const row[N_AXES] = {p->c->program->dims->zero, p->c->program->dims->one, p->c->program->dims->zero};
+  p->accesses[0] = (Access){.tensor = out_tensor, .offset = p->c->program->dims->zero, .stride = arena_dup(a, row, sizeof row)};
+  p->pointers[0] = STR("y");
   for (uint32_t k = 1; k < n; k++)
     if (is_read(&p->expr, k) && !place_operand(p, k, &p->e->loads[k - 1], out, t)) return false;
   return true;
@@ -159,9 +162,10 @@ static ExprPrinter columns_printer(TilePrinter *p, const char *column, Str lane)
   coords[ROW] = STR("i");
   coords[COLUMN] = arena_printf(p->c->arena, "%s", column);
   coords[LANE] = lane;
-  Str *given = arena_dup(p->c->arena, p->given, (p->e->n_loads + 1) * sizeof *given);
-  given[0] = arena_printf(p->c->arena, "y[%.*s]", STR_WHOLE(expr_bare(coords[COLUMN])));
-  return expr_printer(p->c, &p->expr, N_AXES, coords, p->accesses, p->pointers, given, "t", true);
+  uint32_t n_axes = LANE;
+  for (uint32_t k = 0; k < p->n_operands; k++)
+    if (!dim_is(p->stride[k][1 + LANE], 0)) n_axes = N_AXES;
+  return expr_printer(p->c, &p->expr, n_axes, coords, p->accesses, p->pointers, NULL, "t", true);
 }
 
 static void print_body(TilePrinter *p, StrBuf *b) {
@@ -177,7 +181,7 @@ static void print_body(TilePrinter *p, StrBuf *b) {
   expr_print_depth(&e, b, 1, 4);
   expr_print_depth(&rest, &again, 1, 4);
   sb_printf(b, "    for (; j + %d <= n; j += %d) {\n", lanes, lanes);
-  expr_print_lane_calls(&e, b, 1 + COLUMN, lanes, NULL, "size_t", "l", 6);
+  expr_print_lane_calls(&e, b, &(LaneLoop){1 + COLUMN, lanes, NULL, "size_t", "l", "j"}, 6);
   sb_printf(b, "      CN_LANES\n      for (size_t l = 0; l < %d; l++) {\n", lanes);
   for (unsigned depth = 1 + COLUMN; depth <= N_AXES; depth++) expr_print_depth(&e, b, depth, 8);
   sb_printf(b, "        y[j + l] = %.*s;\n      }\n    }\n", STR_WHOLE(expr_bare(expr_print_result(&e))));
@@ -191,7 +195,7 @@ TileFunction emit_tile(EmitCtx *c, const Step *s, uint32_t out_tensor, const Epi
   TilePrinter p = {.c = c, .e = e, .lanes = LANES};
   const PTensor *out = &c->program->tensors.data[out_tensor];
   if (!e->expr.n || done + 1 == e->expr.n || out->dtype != DT_f32) return none;
-  if (axes->columns > out->rank || !place_operands(&p, out, done, axes)) return none;
+  if (axes->columns > out->rank || !place_operands(&p, out_tensor, done, axes)) return none;
   StrBuf b = sb_new(c->arena);
   sb_puts(&b, "(void *ctx, float *tile, size_t ld, size_t index, size_t m0, size_t m, size_t n0, size_t n) {\n");
   StrBuf body = sb_new(c->arena);

@@ -48,17 +48,17 @@ CN_KERNEL cn_vf32 cn_gelu_vf32(cn_vf32 x) { return cn_gelu_fill_far_vf32(x, cn_g
 
 CN_KERNEL cn_vf32 cn_gelu_tanh_vf32(cn_vf32 x) { return cn_gelu_fill_far_vf32(x, cn_gelu_near_vf32(cn_gelu_tanh_table, x), cn_gelu_tanh_far_f32); }
 
-/* v[0 .. n), in place. */
-CN_KERNEL void cn_lanes_f32(float *v, size_t n, cn_vf32 (*vector)(cn_vf32), float (*one)(float)) {
+/* out[0 .. n) of x, which may be out. */
+CN_KERNEL void cn_lanes_f32(float *out, const float *x, size_t n, cn_vf32 (*vector)(cn_vf32), float (*one)(float)) {
   const size_t whole = n / CN_VF32_LANES * CN_VF32_LANES;
-  for (size_t i = 0; i < whole; i += CN_VF32_LANES) cn_vf32_store(v + i, vector(cn_vf32_load(v + i)));
-  for (size_t i = whole; i < n; i++) v[i] = one(v[i]);
+  for (size_t i = 0; i < whole; i += CN_VF32_LANES) cn_vf32_store(out + i, vector(cn_vf32_load(x + i)));
+  for (size_t i = whole; i < n; i++) out[i] = one(x[i]);
 }
 
-CN_KERNEL void cn_erf_sqrt2_lanes_f32(float *v, size_t n) { cn_lanes_f32(v, n, cn_erf_sqrt2_vf32, cn_erf_sqrt2_f32); }
+CN_KERNEL void cn_erf_sqrt2_lanes_f32(float *out, const float *x, size_t n) { cn_lanes_f32(out, x, n, cn_erf_sqrt2_vf32, cn_erf_sqrt2_f32); }
 
-CN_KERNEL void cn_gelu_lanes_f32(float *v, size_t n) { cn_lanes_f32(v, n, cn_gelu_vf32, cn_gelu_f32); }
+CN_KERNEL void cn_gelu_lanes_f32(float *out, const float *x, size_t n) { cn_lanes_f32(out, x, n, cn_gelu_vf32, cn_gelu_f32); }
 
-CN_KERNEL void cn_gelu_tanh_lanes_f32(float *v, size_t n) { cn_lanes_f32(v, n, cn_gelu_tanh_vf32, cn_gelu_tanh_f32); }
+CN_KERNEL void cn_gelu_tanh_lanes_f32(float *out, const float *x, size_t n) { cn_lanes_f32(out, x, n, cn_gelu_tanh_vf32, cn_gelu_tanh_f32); }
 
 #endif
