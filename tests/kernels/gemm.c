@@ -85,6 +85,11 @@ void test_cn_gemm_f32(Case *c) {
     g.n = 1003;
     g.k = s->kc + 1;
   }
+  if (pick(c, 32) == 0) { /* deeper than what passes at a time */
+    g.m = pick_size(c, s->mr);
+    g.n = pick_size(c, s->nr);
+    g.k = 8 * s->kc + 1 + pick(c, 64);
+  }
   const size_t b_ks = tb ? 1 : g.n, b_ns = tb ? g.k : 1;
   float *a = guarded_values(c, g.m * g.k), *b = guarded_values(c, g.k * g.n);
   if (g.m && g.k && pick(c, 8) == 0) a[pick(c, (uint32_t)(g.m * g.k))] = pick(c, 2) ? NAN : INFINITY;
