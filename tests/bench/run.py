@@ -237,6 +237,9 @@ def print_row(row):
 def print_shares(model, found):
     print(f"{model:18} compute-bound steps: {shares.text(found['compute'].share())} of their limit, {found['compute'].us:.1f} us; "
           f"others: {shares.text(found['memory'].share())}, {found['memory'].us:.1f} us")
+    if found["compute"].one_us + found["memory"].one_us:
+        print(f"{model:18} sums of least times, one thread over all: " +
+              ", ".join(f"{name} steps {found[kind].scales():.2f}" for name, kind in (("compute-bound", "compute"), ("other", "memory")) if found[kind].scales()))
     for function, op, calls, share, part in found["low"]:
         times = f", {calls} times" if calls > 1 else ""
         print(f"{model:18}   {function} ({op}{times}): {shares.text(share)} of its limit, {100 * part:.0f} % of the time")
@@ -259,6 +262,7 @@ def for_json(row):
     found = row.get("shares")
     if found:
         row["shares"] = {"compute": found["compute"].share(), "memory": found["memory"].share(), "low": found["low"]}
+        row["scales"] = {kind: found[kind].scales() for kind in ("compute", "memory")}
     return row
 
 
