@@ -116,7 +116,7 @@ CN_KERNEL void cn_gemm_parts_f32(const cn_gemm_f32_args *g, size_t i, size_t n0,
   const size_t n = cn_min(CN_GEMM_F32_NR, g->n - n0);
   size_t p = 0;
   do {
-    const size_t d = cn_min(CN_GEMM_F32_KC, kc - p);
+    const size_t d = CN_GEMM_F32_DEPTH > CN_GEMM_F32_KC ? cn_min(CN_GEMM_F32_KC, kc - p) : kc;
     const unsigned now = (p == 0 ? part & CN_PART_FIRST : 0) | (p + d == kc ? part & CN_PART_LAST : 0);
     if (n == CN_GEMM_F32_NR && (CN_VF32_LANES > 1 || mr == CN_GEMM_F32_MR)) cn_gemm_rows_f32(g, i, n0, a, a_rs, b, d, now, ahead, ahead_step, mr);
     else cn_gemm_edge_f32(g, i, n0, a, a_rs, b, d, now, mr, n);
@@ -124,7 +124,7 @@ CN_KERNEL void cn_gemm_parts_f32(const cn_gemm_f32_args *g, size_t i, size_t n0,
     b += d * CN_GEMM_F32_NR;
     ahead += d * ahead_step;
     p += d;
-  } while (p < kc);
+  } while (CN_GEMM_F32_DEPTH > CN_GEMM_F32_KC && p < kc);
 }
 
 /* Rows m0 .. m1, the first at a, of one panel j of B, depth k0 .. k0 + kc, in tiles of heights that differ by one at most (without vectors: of MR
@@ -146,7 +146,8 @@ CN_KERNEL void cn_gemm_panel_f32(const cn_gemm_f32_args *g, size_t m0, size_t m1
 
 /* Depth that passes at a time, whole parts of KC, as even as can be. */
 CN_INLINE size_t cn_gemm_f32_depth(const cn_gemm_f32_args *g) {
-  return cn_round_up(cn_ceil_div(g->k, cn_max(cn_ceil_div(g->k, CN_GEMM_F32_DEPTH), 1)), CN_GEMM_F32_KC);
+  const size_t parts = cn_max(cn_ceil_div(g->k, CN_GEMM_F32_DEPTH), 1);
+  return CN_GEMM_F32_DEPTH > CN_GEMM_F32_KC ? cn_round_up(cn_ceil_div(g->k, parts), CN_GEMM_F32_KC) : CN_GEMM_F32_KC;
 }
 
 /* Depth of one row's partial sums, in whichever way its columns are computed: equal columns give equal sums. */
