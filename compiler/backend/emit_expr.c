@@ -365,27 +365,24 @@ static const bool *all_under(const ExprPrinter *p, uint32_t node) {
 }
 
 /* A pointer to a loaded node's values for all lanes; len 0 where they do not lie side by side. */
-static Str lanes_pointer(const ExprPrinter *p, uint32_t node, const LaneLoop *loop) {
+static Str lanes_pointer(ExprPrinter *p, uint32_t node, const LaneLoop *loop) {
   EmitCtx *c = p->c;
   const ExprNode *n = &p->e->nodes[node];
   if (!is_load(p, node)) return (Str){0};
-  const Access *a = &p->accesses[n->operand];
+  Access first = p->accesses[n->operand];
   const uint32_t axis = loop->depth - 1;
-  if (c->program->tensors.data[a->tensor].dtype != DT_f32 || a->n_indirect || !dim_is(a->stride[axis], 1)) return (Str){0};
+  if (c->program->tensors.data[first.tensor].dtype != DT_f32 || first.n_indirect || !dim_is(first.stride[axis], 1)) return (Str){0};
+  const Dim **stride = arena_dup(c->arena, first.stride, p->n_axes * sizeof *stride);
+  stride[axis] = c->program->dims->zero;
+  first.stride = stride;
   for (uint32_t j = 0; j < p->n_axes; j++)
-    if (j != axis && !dim_is(a->stride[j], 0) && str_is(p->coords[j], loop->index)) return (Str){0};
-  ExprPrinter at = *p;
-  Str *coords = arena_dup(c->arena, p->coords, p->n_axes * sizeof *coords);
-  Access first = *a;
-  if (loop->base) coords[axis] = arena_printf(c->arena, "%s", loop->base);
-  else {
-    const Dim **stride = arena_dup(c->arena, a->stride, p->n_axes * sizeof *stride);
-    stride[axis] = c->program->dims->zero;
-    first.stride = stride;
-  }
-  at.coords = coords;
-  const Str index = expr_print_index(&at, &first);
-  return str_is(index, "0") ? p->pointers[n->operand] : arena_printf(c->arena, "%.*s + %.*s", STR_WHOLE(p->pointers[n->operand]), STR_WHOLE(index));
+    if (!dim_is(stride[j], 0) && str_is(p->coords[j], loop->index)) return (Str){0};
+  const Str rest = expr_print_index(p, &first);
+  StrBuf b = sb_new(c->arena);
+  sb_str(&b, p->pointers[n->operand]);
+  if (loop->base) sb_printf(&b, " + %s", loop->base);
+  if (!str_is(rest, "0")) sb_printf(&b, " + %.*s", STR_WHOLE(rest));
+  return sb_view(&b);
 }
 
 void expr_print_lane_calls(ExprPrinter *p, StrBuf *b, const LaneLoop *loop, unsigned indent) {

@@ -48,7 +48,7 @@ CN_INLINE size_t cn_gemm_f32_tasks(const cn_gemm_f32_args *g) {
 }
 
 /* Floats from row to row where a part of A lies side by side: an odd number of lines. */
-#define CN_GEMM_F32_LINE (CN_GEMM_F32_DEPTH + 16)
+#define CN_GEMM_F32_LINE (CN_GEMM_F32_KC + 16)
 
 /* Depth k0 .. k0 + kc of rows m0 .. m1 of A, whose elements lie side by side, to `lines`; what is there behind them stays. */
 CN_KERNEL void cn_gemm_copy_f32(const cn_gemm_f32_args *g, size_t m0, size_t m1, size_t k0, size_t kc) {
@@ -156,7 +156,7 @@ CN_INLINE size_t cn_gemm_f32_depth(const cn_gemm_f32_args *g) {
 /* Whether a part of A is worth copying for these rows and so many panels: full tiles have more lines side by side than the 8 ways that many
  * processors' first caches have for rows that begin a multiple of 4 KB apart, so that each would be gone before its next element is read. */
 CN_INLINE int cn_gemm_f32_copies(const cn_gemm_f32_args *g, size_t rows, size_t panels) {
-  return CN_GEMM_F32_MR > 8 && g->lines && panels >= 2 && rows / cn_ceil_div(rows, CN_GEMM_F32_MR) + 2 >= CN_GEMM_F32_MR;
+  return CN_GEMM_F32_MR > 8 && CN_GEMM_F32_DEPTH == CN_GEMM_F32_KC && g->lines && panels >= 2 && rows / cn_ceil_div(rows, CN_GEMM_F32_MR) + 2 >= CN_GEMM_F32_MR;
 }
 
 /* Rows m0 .. m1, panels j0 .. j1. A block of A (MC x DEPTH) stays in the second cache while the panels pass through the first. Sums of parts of

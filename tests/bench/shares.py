@@ -39,15 +39,15 @@ def bench(castnet, model, data_set, target, cc, threads):
 def least_steps(*model, threads):
     """(FMA peak, steps), each with its least time; of several threads over some rounds, with that on one thread beside it: sums of these tell how far steps
     scale where a machine's neighbours leave no call undisturbed."""
-    told = [bench(*model, threads) for _ in range(1 if threads == 1 else ROUNDS)]
-    one = [bench(*model, 1) for _ in range(0 if threads == 1 else ROUNDS)]
-    if None in told or None in one:
+    rounds = [[bench(*model, n) for n in ((threads, 1) if threads > 1 else (1,))] for _ in range(ROUNDS if threads > 1 else 1)]
+    told, *one = zip(*rounds)
+    if None in told or (one and None in one[0]):
         return None
     steps = told[0]["steps"]
     for i, step in enumerate(steps):
         step["us"] = min(t["steps"][i]["us"] for t in told)
         if one:
-            step["one_us"] = min(t["steps"][i]["us"] for t in one)
+            step["one_us"] = min(t["steps"][i]["us"] for t in one[0])
     return told[0]["peak_gflops"], steps
 
 
