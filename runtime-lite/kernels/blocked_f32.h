@@ -128,62 +128,141 @@ CN_KERNEL cn_vf32 cn_blocked_channel_f32(const float *p, size_t c, size_t width,
   return spread ? cn_vf32_load_spread(p, width, c) : cn_vf32_set1(p[c]);
 }
 
-/* sums[np][nb] += the products of `run` channels of np pixels at x, or, if not 0, `pitch` floats apart from x[0] on, and of weights [run][nb]; each
- * channel asks for `step` floats ahead, at most a line of 16, or, if twice, two (without a branch). pitch, twice, spread, nb and np are literals. */
-CN_KERNEL void cn_blocked_products_f32(const float *const *x, size_t pitch, const float *weights, const float *ahead, size_t step, int twice,
-                                       size_t run, int spread, size_t nb, size_t np, cn_vf32 *sums) {
-  for (size_t c = 0; c < run; c++, weights += nb * CN_VF32_LANES) {
-    cn_vf32 w[4];
+/* sums[np][nb] += the products of channel c of np pixels at x, or, if not 0, `pitch` floats apart from x[0] on, and of its weights [nb]. pitch, spread, nb
+ * and np are literals. */
+CN_KERNEL void cn_blocked_step_f32(const float *const *x, size_t pitch, size_t c, const float *weights, size_t run, int spread, size_t nb, size_t np,
+                                   cn_vf32 *sums) {
+  cn_vf32 w[4];
+  CN_UNROLL(4)
+  for (size_t b = 0; b < nb; b++) w[b] = cn_vf32_load(weights + b * CN_VF32_LANES);
+  CN_UNROLL(12)
+  for (size_t i = 0; i < np; i++) {
+    const cn_vf32 v = cn_blocked_channel_f32(pitch ? x[0] + i * pitch : x[i], c, run, spread);
+    CN_UNROLL(4)
+    for (size_t b = 0; b < nb; b++) sums[i * nb + b] = cn_vf32_fma(v, w[b], sums[i * nb + b]);
+  }
+}
+
+/* The same of `turn` channels side by side in x, a literal, and of weights [turn][nb]; each `every`th, a literal, asks for what lies as many times `step`
+ * floats ahead, at most a line of 16, or, if twice, a literal, two (without a branch). */
+CN_KERNEL void cn_blocked_turn_f32(const float *const *x, size_t pitch, size_t c, const float *weights, const float *ahead, size_t step, int twice, size_t turn,
+                                   size_t every, size_t nb, size_t np, cn_vf32 *sums) {
+  CN_UNROLL(8)
+  for (size_t u = 0; u < turn; u++) {
+    if (u % every == 0) CN_PREFETCH(ahead + u * step);
+    if (twice && u % every == 0) CN_PREFETCH(ahead + (u + 1) * step - 16);
+    cn_blocked_step_f32(x, pitch, c + u, weights + u * nb * CN_VF32_LANES, 0, 0, nb, np, sums);
+  }
+}
+
+/* The same of `run` channels, `turn` of them at a time, a literal. */
+CN_KERNEL void cn_blocked_products_f32(const float *const *x, size_t pitch, const float *weights, const float *ahead, size_t step, int twice, size_t run,
+                                       size_t turn, int spread, size_t nb, size_t np, cn_vf32 *sums) {
+  const size_t row = nb * CN_VF32_LANES;
+  size_t c = 0;
+  if (turn > 1 && !spread && step * turn <= 16) {
+    for (; c + turn <= run; c += turn, weights += turn * row, ahead += turn * step) {
+      CN_OPAQUE(ahead);
+      cn_blocked_turn_f32(x, pitch, c, weights, ahead, step, 0, turn, turn, nb, np, sums);
+    }
+  }
+  for (; turn > 1 && !spread && c + turn <= run; c += turn, weights += turn * row, ahead += turn * step) {
+    CN_OPAQUE(ahead);
+    cn_blocked_turn_f32(x, pitch, c, weights, ahead, step, twice, turn, 1, nb, np, sums);
+  }
+  for (; c < run; c++, weights += row) {
     CN_OPAQUE(ahead);
     CN_PREFETCH(ahead);
     ahead += step;
     if (twice) CN_PREFETCH(ahead - 16);
-    CN_UNROLL(4)
-    for (size_t b = 0; b < nb; b++) w[b] = cn_vf32_load(weights + b * CN_VF32_LANES);
-    CN_UNROLL(12)
-    for (size_t i = 0; i < np; i++) {
-      const cn_vf32 v = cn_blocked_channel_f32(pitch ? x[0] + i * pitch : x[i], c, run, spread);
-      CN_UNROLL(4)
-      for (size_t b = 0; b < nb; b++) sums[i * nb + b] = cn_vf32_fma(v, w[b], sums[i * nb + b]);
+    cn_blocked_step_f32(x, pitch, c, weights, run, spread, nb, np, sums);
+  }
+}
+
+/* The same of a block's channels; every: as above. */
+CN_KERNEL void cn_blocked_whole_f32(const float *const *x, size_t pitch, const float *weights, const float *ahead, size_t step, size_t every, size_t nb,
+                                    size_t np, cn_vf32 *sums) {
+  if (CN_BLOCKED_F32_TURN > 1) cn_blocked_turn_f32(x, pitch, 0, weights, ahead, step, 0, CN_VF32_LANES, every, nb, np, sums);
+  else cn_blocked_products_f32(x, pitch, weights, ahead, step, 0, CN_VF32_LANES, 1, 0, nb, np, sums);
+}
+
+/* np pixels side by side at x, of n whole blocks, `area` apart; every: as above. Many blocks of a pixel are far apart, which no processor foresees: if far,
+ * each asks for the next. */
+CN_KERNEL void cn_blocked_dense_f32(const float *x, size_t area, size_t n, const float *weights, const float *ahead, size_t step, size_t every, int far,
+                                    size_t nb, size_t np, cn_vf32 *sums) {
+  for (; n > 0; n--, x += area, weights += nb * CN_VF32_LANES * CN_VF32_LANES, ahead += CN_VF32_LANES * step) {
+    CN_OPAQUE(x);
+    CN_OPAQUE(ahead);
+    if (far) {
+      CN_UNROLL(12)
+      for (size_t l = 0; l < np * CN_VF32_LANES; l += 16) CN_PREFETCH(x + area + l);
+    }
+    cn_blocked_whole_f32(&x, CN_VF32_LANES, weights, ahead, step, every, nb, np, sums);
+  }
+}
+
+/* Where np pixels are that lie at `at` in a block, or among zeros; whether one is inside. */
+CN_KERNEL int cn_blocked_see_f32(const float *in, const float *zeros, const int32_t *at, size_t np, const float **x) {
+  int32_t any = -1;
+  CN_UNROLL(12)
+  for (size_t l = 0; l < np; l++) {
+    x[l] = at[l] < 0 ? zeros : in + at[l];
+    any &= at[l];
+  }
+  return any >= 0;
+}
+
+/* The same by places, of all taps. */
+CN_KERNEL void cn_blocked_placed_f32(const cn_blocked_job *j, const float *in, size_t n, const int32_t *places, const float *weights, const float *ahead,
+                                     size_t step, size_t every, size_t nb, size_t np, cn_vf32 *sums) {
+  const float *const zeros = j->zeros;
+  const size_t area = j->area, taps = j->walk->taps;
+  for (; n > 0; n--, in += area) {
+    const int32_t *at = places;
+    for (size_t t = taps; t > 0; t--, at += CN_BLOCKED_PLACES, weights += nb * CN_VF32_LANES * CN_VF32_LANES) {
+      const float *x[12];
+      if (!cn_blocked_see_f32(in, zeros, at, np, x)) continue;
+      CN_OPAQUE(ahead);
+      cn_blocked_whole_f32(x, 0, weights, ahead, step, every, nb, np, sums);
+      ahead += CN_VF32_LANES * step;
     }
   }
 }
 
-/* Input blocks i0 .. i1 of all taps, for the np pixels from p on; dense: they lie side by side; else places: theirs. Many blocks of a pixel are far apart,
- * which no processor foresees: where each is read once, it asks for the one to come, behind the last for the first of the pixels after these. */
+/* The same of one block of `run` channels. */
+CN_KERNEL void cn_blocked_part_f32(const cn_blocked_job *j, const float *in, const int32_t *places, const float *weights, const float *ahead, size_t step,
+                                   size_t run, int dense, int spread, size_t nb, size_t np, cn_vf32 *sums) {
+  for (size_t t = 0; t < (dense ? 1 : j->walk->taps); t++, places += CN_BLOCKED_PLACES, weights += run * nb * CN_VF32_LANES) {
+    const float *x[12] = {in};
+    if (!dense && !cn_blocked_see_f32(in, j->zeros, places, np, x)) continue;
+    cn_blocked_products_f32(x, dense ? CN_VF32_LANES : 0, weights, ahead, step, 0, run, CN_TURN(CN_BLOCKED_F32_TURN), spread, nb, np, sums);
+    ahead += run * step;
+  }
+}
+
+/* Input blocks i0 .. i1 of all taps, for the np pixels from p on; dense: they lie side by side; else places: theirs. */
 CN_KERNEL void cn_blocked_depth_f32(const cn_blocked_job *j, size_t i0, size_t i1, size_t p, const int32_t *places, const float *weights,
                                     const float *ahead, size_t step, int dense, int spread, size_t nb, size_t np, cn_vf32 *sums) {
   const cn_blocked_walk *k = j->walk;
-  const int far = (dense || k->taps == 1) && k->blocks >= 16;
-  const float *in = j->in + i0 * j->area, *const start = in + p * CN_VF32_LANES;
-  size_t left = k->slice == k->blocks ? k->blocks - i0 : k->slice - i0 % k->slice; /* blocks of the slice */
-  for (size_t i = i0; i < i1; i++, in += j->area) {
-    const size_t run = left == 1 ? k->last : k->run;
-    const int32_t *at = places;
-    left = left == 1 ? k->slice : left - 1;
-    for (size_t t = 0; t < (dense ? 1 : k->taps); t++, at += CN_BLOCKED_PLACES) {
-      const float *x[12];
-      int32_t any = -1;
-      CN_UNROLL(12)
-      for (size_t l = 0; l < np; l++) {
-        x[l] = dense ? in + (p + l) * CN_VF32_LANES : at[l] < 0 ? j->zeros : in + at[l];
-        any &= dense ? 0 : at[l];
-      }
-      if (far && dense) {
-        const float *const later = i + 1 < i1 ? x[0] + j->area : start + np * CN_VF32_LANES;
-        CN_UNROLL(12)
-        for (size_t l = 0; l < np * CN_VF32_LANES; l += 16) CN_PREFETCH(later + l);
-      } else if (far) {
-        const size_t next = i + 1 < i1 ? j->area : 0;
-        CN_UNROLL(12)
-        for (size_t l = 0; l < np; l++) CN_PREFETCH(x[l] + next);
-      }
-      if (any >= 0) {
-        cn_blocked_products_f32(x, dense ? CN_VF32_LANES : 0, weights, ahead, step, 0, run, spread, nb, np, sums);
-        ahead += run * step;
-      }
-      weights += run * nb * CN_VF32_LANES;
+  const int few = CN_BLOCKED_F32_TURN > 1 && step * 4 <= 16;
+  const float *in = j->in + i0 * j->area + (dense ? p * CN_VF32_LANES : 0);
+  while (i0 < i1) {
+    const size_t left = k->slice == k->blocks ? k->blocks - i0 : k->slice - i0 % k->slice, n = cn_min(left, i1 - i0); /* of a slice, whose last block may be in part */
+    const size_t whole = spread || k->run != CN_VF32_LANES ? 0 : n == left && k->last < k->run ? n - 1 : n, channels = k->taps * k->run;
+    if (whole && dense && few) cn_blocked_dense_f32(in, j->area, whole, weights, ahead, step, 4, k->blocks >= 16, nb, np, sums);
+    else if (whole && dense) cn_blocked_dense_f32(in, j->area, whole, weights, ahead, step, 1, k->blocks >= 16, nb, np, sums);
+    else if (whole && few) cn_blocked_placed_f32(j, in, whole, places, weights, ahead, step, 4, nb, np, sums);
+    else if (whole) cn_blocked_placed_f32(j, in, whole, places, weights, ahead, step, 1, nb, np, sums);
+    in += whole * j->area;
+    weights += whole * channels * nb * CN_VF32_LANES;
+    ahead += whole * channels * step;
+    for (size_t i = whole; i < n; i++, in += j->area) {
+      const size_t run = i + 1 == left ? k->last : k->run;
+      cn_blocked_part_f32(j, in, places, weights, ahead, step, run, dense, spread, nb, np, sums);
+      weights += k->taps * run * nb * CN_VF32_LANES;
+      ahead += k->taps * run * step;
     }
+    i0 += n;
   }
 }
 

@@ -164,8 +164,8 @@ CN_KERNEL void cn_winograd_sums_f32(const cn_winograd_product *p, size_t tile, s
     for (size_t i = 0; i < np; i++) x[i] = p->in + (tile + cn_min(i, n - 1)) * p->in_row + c;
     CN_UNROLL(24)
     for (size_t i = 0; i < nb * np; i++) sums[i] = cn_vf32_zero();
-    cn_blocked_products_f32(x, 0, p->weights + c * nb * CN_VF32_LANES, ahead, step, nb * CN_VF32_LANES > 32, cn_min(p->part, c1 - c), 0,
-                            nb, np, sums);
+    cn_blocked_products_f32(x, 0, p->weights + c * nb * CN_VF32_LANES, ahead, step, nb * CN_VF32_LANES > 32, cn_min(p->part, c1 - c),
+                            CN_BLOCKED_F32_TURN, 0, nb, np, sums);
     if (c) {
       CN_UNROLL(24)
       for (size_t i = 0; i < nb * np; i++)

@@ -30,6 +30,8 @@
 /* Sums that a convolution over blocked channels keeps in registers. */
 #define CN_BLOCKED_F32_SUMS 12
 
+#define CN_BLOCKED_F32_TURN 4
+
 #define CN_VF32_LANES 8
 
 typedef __m256 cn_vf32;

@@ -30,6 +30,8 @@
 /* Sums that a convolution over blocked channels keeps in registers. */
 #define CN_BLOCKED_F32_SUMS 24
 
+#define CN_BLOCKED_F32_TURN 1
+
 #define CN_VF32_LANES 16
 
 typedef __m512 cn_vf32;

@@ -13,8 +13,10 @@
 
 #define CN_SIMD
 
-/* Sums that a convolution over blocked channels keeps in registers. */
+/* Sums that a convolution over blocked channels keeps in registers; channels a turn of its loops, 1 or 4. */
 #define CN_BLOCKED_F32_SUMS 4
+
+#define CN_BLOCKED_F32_TURN 1
 
 #define CN_VF32_LANES 1
 
