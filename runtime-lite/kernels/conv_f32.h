@@ -107,7 +107,7 @@ CN_KERNEL void cn_conv_panel_f32(const cn_conv_f32_block *t, size_t m0, size_t m
     const float *residual = ep->flags & CN_EP_RESIDUAL ? ep->residual + (out - t->args->out) : 0;
     if (m == CN_GEMM_F32_MR && n == CN_GEMM_F32_NR) {
       cn_vf32 acc[CN_GEMM_F32_MR * CN_GEMM_F32_NV];
-      cn_tile_f32(a, 1, CN_GEMM_F32_MR, panel, step, kc, CN_GEMM_F32_MR, CN_GEMM_F32_NV, CN_GEMM_F32_MR, acc,
+      cn_tile_f32(a, 1, CN_GEMM_F32_MR, CN_GEMM_F32_MR, panel, step, kc, CN_GEMM_F32_MR, CN_GEMM_F32_NV, CN_GEMM_F32_MR, acc,
                   i + m < t->m ? a + t->depth * CN_GEMM_F32_MR : a, CN_GEMM_F32_MR);
       cn_tile_finish_f32(acc, out, t->pixels, part, ep, bias, residual, CN_GEMM_F32_MR);
     } else {

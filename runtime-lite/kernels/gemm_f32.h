@@ -66,7 +66,7 @@ CN_KERNEL void cn_gemm_tile_f32(const cn_gemm_f32_args *g, size_t i, size_t n0, 
   const float *bias = g->ep.flags & CN_EP_ROW_BIAS ? g->ep.bias + i : g->ep.flags & CN_EP_COL_BIAS ? g->ep.bias + n0 : 0;
   const float *residual = g->ep.flags & CN_EP_RESIDUAL ? g->ep.residual + at : 0;
   cn_vf32 acc[CN_GEMM_F32_MR * CN_GEMM_F32_NV];
-  cn_tile_f32(a, a_rs, g->a_ks, b, CN_GEMM_F32_NR, kc, mr, CN_GEMM_F32_NV, CN_TILE_ROWS, acc, ahead, ahead_step);
+  cn_tile_f32(a, a_rs, g->a_ks, 1, b, CN_GEMM_F32_NR, kc, mr, CN_GEMM_F32_NV, CN_TILE_ROWS, acc, ahead, ahead_step);
   cn_tile_finish_f32(acc, g->c + at, g->ldc, part, &g->ep, bias, residual, mr);
 }
 

@@ -29,22 +29,33 @@ typedef struct cn_epilogue_f32 {
   void *ctx;
 } cn_epilogue_f32;
 
-/* One step of depth: acc[mr][nv] += column of A x row b of B. */
-CN_KERNEL void cn_tile_step_f32(const float *const *rows, size_t a_rs, const float *b, size_t mr, size_t nv, size_t shared, cn_vf32 *acc) {
+/* One step of depth: acc[mr][nv] += column of A, `at` behind the rows' pointers, x row b of B. */
+CN_KERNEL void cn_tile_step_f32(const float *const *rows, size_t a_rs, size_t at, const float *b, size_t mr, size_t nv, size_t shared, cn_vf32 *acc) {
   CN_UNROLL(16)
   for (size_t i = 0; i < mr; i++) {
-    cn_vf32 x = cn_vf32_set1(rows[i / shared][i % shared * a_rs]);
+    cn_vf32 x = cn_vf32_set1(rows[i / shared][i % shared * a_rs + at]);
     CN_UNROLL(4)
     for (size_t v = 0; v < nv; v++) acc[i * nv + v] = cn_vf32_fma(x, cn_vf32_load(b + v * CN_VF32_LANES), acc[i * nv + v]);
+  }
+}
+
+/* `turn` steps, a literal, of columns of A that are a_ks apart, a literal; each `every`th, a literal, asks for what lies ahead. */
+CN_KERNEL void cn_tile_turn_f32(const float *const *rows, size_t a_rs, size_t a_ks, const float *b, size_t b_ks, size_t turn, size_t mr, size_t nv,
+                                size_t shared, cn_vf32 *acc, const float *ahead, size_t ahead_step, size_t every) {
+  CN_UNROLL(4)
+  for (size_t u = 0; u < turn; u++) {
+    if (ahead_step && u % every == 0) CN_PREFETCH(ahead + u * ahead_step);
+    cn_tile_step_f32(rows, a_rs, u * a_ks, b + u * b_ks, mr, nv, shared, acc);
   }
 }
 
 /* acc[mr][nv] = A [mr][k] B [k][nv vectors]: element (i, p) of A at a[i * a_rs + p * a_ks], row p of B at b[p * b_ks].
  * mr, nv and shared, how many rows have one pointer (all, where a_rs is a literal), are literals; acc becomes registers. ahead: what comes
  * next from memory, asked for by ahead_step floats a step (0, a literal: not at all); weights seldom wait in a near cache, and this hides that.
- * Several steps a turn where the layer says so: of 256 branches a processor does not foresee the last, of 64 it may. */
-CN_KERNEL void cn_tile_f32(const float *a, size_t a_rs, size_t a_ks, const float *b, size_t b_ks, size_t k, size_t mr,
-                           size_t nv, size_t shared, cn_vf32 *acc, const float *ahead, size_t ahead_step) {
+ * Several steps a turn where the layer says so and a_ks is `near`, a literal: of 256 branches a processor does not foresee the last, of 64 it may, and one
+ * that two programs share has a dispatch slot for each product and hardly one beside. */
+CN_KERNEL void cn_tile_f32(const float *a, size_t a_rs, size_t a_ks, size_t near, const float *b, size_t b_ks, size_t k, size_t mr, size_t nv, size_t shared,
+                           cn_vf32 *acc, const float *ahead, size_t ahead_step) {
   const size_t turn = CN_TURN(CN_TILE_F32_TURN);
   const float *rows[16];
   CN_UNROLL(64)
@@ -55,21 +66,22 @@ CN_KERNEL void cn_tile_f32(const float *a, size_t a_rs, size_t a_ks, const float
     CN_OPAQUE(rows[i / shared]);
   }
   size_t p = 0;
-  for (; turn > 1 && p + turn <= k; p += turn) {
-    CN_UNROLL(4)
-    for (size_t u = 0; u < turn; u++, b += b_ks, ahead += ahead_step) {
-      if (ahead_step) CN_PREFETCH(ahead);
-      cn_tile_step_f32(rows, a_rs, b, mr, nv, shared, acc);
+  if (turn > 1 && a_ks == near) {
+    const int few = ahead_step * turn <= 16;
+    for (; few && p + turn <= k; p += turn, b += turn * b_ks, ahead += turn * ahead_step) {
+      cn_tile_turn_f32(rows, a_rs, near, b, b_ks, turn, mr, nv, shared, acc, ahead, ahead_step, turn);
       CN_UNROLL(16)
-      for (size_t i = 0; i < mr; i += shared) {
-        rows[i / shared] += a_ks;
-        CN_OPAQUE(rows[i / shared]); /* or each step has addresses of its own */
-      }
+      for (size_t i = 0; i < mr; i += shared) rows[i / shared] += turn * near;
+    }
+    for (; !few && p + turn <= k; p += turn, b += turn * b_ks, ahead += turn * ahead_step) {
+      cn_tile_turn_f32(rows, a_rs, near, b, b_ks, turn, mr, nv, shared, acc, ahead, ahead_step, 1);
+      CN_UNROLL(16)
+      for (size_t i = 0; i < mr; i += shared) rows[i / shared] += turn * near;
     }
   }
   for (; p < k; p++, b += b_ks, ahead += ahead_step) {
     if (ahead_step) CN_PREFETCH(ahead);
-    cn_tile_step_f32(rows, a_rs, b, mr, nv, shared, acc);
+    cn_tile_step_f32(rows, a_rs, 0, b, mr, nv, shared, acc);
     CN_UNROLL(16)
     for (size_t i = 0; i < mr; i += shared) rows[i / shared] += a_ks;
   }
@@ -154,7 +166,7 @@ CN_DRIVER void cn_edge_finish_f32(const float *tile, size_t ld, float *c, size_t
 CN_KERNEL void cn_edge_body_f32(const float *a, size_t a_rs, size_t a_ks, const float *b, size_t b_ks, size_t k, size_t mr,
                                 size_t nv, float *tile) {
   cn_vf32 acc[16 * 4];
-  cn_tile_f32(a, a_rs, a_ks, b, b_ks, k, mr, nv, CN_TILE_ROWS, acc, b, 0);
+  cn_tile_f32(a, a_rs, a_ks, 1, b, b_ks, k, mr, nv, CN_TILE_ROWS, acc, b, 0);
   CN_UNROLL(64)
   for (size_t i = 0; i < mr * nv; i++) cn_vf32_store(tile + i / nv * CN_GEMM_F32_NR + i % nv * CN_VF32_LANES, acc[i]);
 }
