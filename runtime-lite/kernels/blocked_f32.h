@@ -155,22 +155,21 @@ CN_KERNEL void cn_blocked_turn_f32(const float *const *x, size_t pitch, size_t c
   }
 }
 
-/* The same of `run` channels, `turn` of them at a time, a literal. */
-CN_KERNEL void cn_blocked_products_f32(const float *const *x, size_t pitch, const float *weights, const float *ahead, size_t step, int twice, size_t run,
-                                       size_t turn, int spread, size_t nb, size_t np, cn_vf32 *sums) {
-  const size_t row = nb * CN_VF32_LANES;
-  size_t c = 0;
+/* The same of channels c .. c + run, `turn` of them at a time, a literal. */
+CN_KERNEL void cn_blocked_products_f32(const float *const *x, size_t pitch, size_t c, const float *weights, const float *ahead, size_t step, int twice,
+                                       size_t run, size_t turn, int spread, size_t nb, size_t np, cn_vf32 *sums) {
+  const size_t row = nb * CN_VF32_LANES, end = c + run;
   if (turn > 1 && !spread && step * turn <= 16) {
-    for (; c + turn <= run; c += turn, weights += turn * row, ahead += turn * step) {
+    for (; c + turn <= end; c += turn, weights += turn * row, ahead += turn * step) {
       CN_OPAQUE(ahead);
       cn_blocked_turn_f32(x, pitch, c, weights, ahead, step, 0, turn, turn, nb, np, sums);
     }
   }
-  for (; turn > 1 && !spread && c + turn <= run; c += turn, weights += turn * row, ahead += turn * step) {
+  for (; turn > 1 && !spread && c + turn <= end; c += turn, weights += turn * row, ahead += turn * step) {
     CN_OPAQUE(ahead);
     cn_blocked_turn_f32(x, pitch, c, weights, ahead, step, twice, turn, 1, nb, np, sums);
   }
-  for (; c < run; c++, weights += row) {
+  for (; c < end; c++, weights += row) {
     CN_OPAQUE(ahead);
     CN_PREFETCH(ahead);
     ahead += step;
@@ -183,7 +182,7 @@ CN_KERNEL void cn_blocked_products_f32(const float *const *x, size_t pitch, cons
 CN_KERNEL void cn_blocked_whole_f32(const float *const *x, size_t pitch, const float *weights, const float *ahead, size_t step, size_t every, size_t nb,
                                     size_t np, cn_vf32 *sums) {
   if (CN_BLOCKED_F32_TURN > 1) cn_blocked_turn_f32(x, pitch, 0, weights, ahead, step, 0, CN_VF32_LANES, every, nb, np, sums);
-  else cn_blocked_products_f32(x, pitch, weights, ahead, step, 0, CN_VF32_LANES, 1, 0, nb, np, sums);
+  else cn_blocked_products_f32(x, pitch, 0, weights, ahead, step, 0, CN_VF32_LANES, 1, 0, nb, np, sums);
 }
 
 /* np pixels side by side at x, of n whole blocks, `area` apart; every: as above. Many blocks of a pixel are far apart, which no processor foresees: if far,
@@ -235,7 +234,7 @@ CN_KERNEL void cn_blocked_part_f32(const cn_blocked_job *j, const float *in, con
   for (size_t t = 0; t < (dense ? 1 : j->walk->taps); t++, places += CN_BLOCKED_PLACES, weights += run * nb * CN_VF32_LANES) {
     const float *x[12] = {in};
     if (!dense && !cn_blocked_see_f32(in, j->zeros, places, np, x)) continue;
-    cn_blocked_products_f32(x, dense ? CN_VF32_LANES : 0, weights, ahead, step, 0, run, CN_TURN(CN_BLOCKED_F32_TURN), spread, nb, np, sums);
+    cn_blocked_products_f32(x, dense ? CN_VF32_LANES : 0, 0, weights, ahead, step, 0, run, CN_TURN(CN_BLOCKED_F32_TURN), spread, nb, np, sums);
     ahead += run * step;
   }
 }

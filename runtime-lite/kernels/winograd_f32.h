@@ -153,27 +153,32 @@ typedef struct cn_winograd_product {
 } cn_winograd_product;
 
 /* np tiles, n of them inside, and nb blocks: channels c0 .. c1 of them, added to what is there if c0; sums by parts, for the error that long ones
- * bring. */
+ * bring. In place of tiles that are outside the last one is computed again: no branch for each of them, and what it stores is the same. */
 CN_KERNEL void cn_winograd_sums_f32(const cn_winograd_product *p, size_t tile, size_t n, size_t c0, size_t c1, const float *ahead,
                                     size_t step, size_t nb, size_t np) {
-  float *out = p->out + tile * p->out_row;
-  for (size_t c = c0; c < c1; c += p->part, ahead += p->part * step) {
-    const float *x[12];
+  const size_t lanes = CN_VF32_LANES;
+  const float *x[12], *weights = p->weights + c0 * nb * lanes;
+  float *out[12];
+  CN_UNROLL(12)
+  for (size_t i = 0; i < np; i++) {
+    x[i] = p->in + (tile + cn_min(i, n - 1)) * p->in_row;
+    out[i] = p->out + (tile + cn_min(i, n - 1)) * p->out_row;
+  }
+  while (c0 < c1) {
+    const size_t run = cn_min(p->part, c1 - c0);
     cn_vf32 sums[24];
-    CN_UNROLL(12)
-    for (size_t i = 0; i < np; i++) x[i] = p->in + (tile + cn_min(i, n - 1)) * p->in_row + c;
     CN_UNROLL(24)
     for (size_t i = 0; i < nb * np; i++) sums[i] = cn_vf32_zero();
-    cn_blocked_products_f32(x, 0, p->weights + c * nb * CN_VF32_LANES, ahead, step, nb * CN_VF32_LANES > 32, cn_min(p->part, c1 - c),
-                            CN_BLOCKED_F32_TURN, 0, nb, np, sums);
-    if (c) {
+    cn_blocked_products_f32(x, 0, c0, weights, ahead, step, nb * lanes > 32, run, CN_BLOCKED_F32_TURN, 0, nb, np, sums);
+    if (c0) {
       CN_UNROLL(24)
-      for (size_t i = 0; i < nb * np; i++)
-        if (i / nb < n) sums[i] = cn_vf32_add(sums[i], cn_vf32_load(out + i / nb * p->out_row + i % nb * CN_VF32_LANES));
+      for (size_t i = 0; i < nb * np; i++) sums[i] = cn_vf32_add(sums[i], cn_vf32_load(out[i / nb] + i % nb * lanes));
     }
     CN_UNROLL(24)
-    for (size_t i = 0; i < nb * np; i++)
-      if (i / nb < n) cn_vf32_store(out + i / nb * p->out_row + i % nb * CN_VF32_LANES, sums[i]);
+    for (size_t i = 0; i < nb * np; i++) cn_vf32_store(out[i / nb] + i % nb * lanes, sums[i]);
+    c0 += run;
+    weights += run * nb * lanes;
+    ahead += run * step;
   }
 }
 
