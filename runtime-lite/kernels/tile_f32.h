@@ -65,21 +65,25 @@ CN_KERNEL void cn_tile_f32(const float *a, size_t a_rs, size_t a_ks, size_t near
     rows[i / shared] = a + i * a_rs;
     CN_OPAQUE(rows[i / shared]);
   }
-  size_t p = 0;
+  size_t left = k;
   if (turn > 1 && a_ks == near) {
-    const int few = ahead_step * turn <= 16;
-    for (; few && p + turn <= k; p += turn, b += turn * b_ks, ahead += turn * ahead_step) {
-      cn_tile_turn_f32(rows, a_rs, near, b, b_ks, turn, mr, nv, shared, acc, ahead, ahead_step, turn);
-      CN_UNROLL(16)
-      for (size_t i = 0; i < mr; i += shared) rows[i / shared] += turn * near;
-    }
-    for (; !few && p + turn <= k; p += turn, b += turn * b_ks, ahead += turn * ahead_step) {
-      cn_tile_turn_f32(rows, a_rs, near, b, b_ks, turn, mr, nv, shared, acc, ahead, ahead_step, 1);
-      CN_UNROLL(16)
-      for (size_t i = 0; i < mr; i += shared) rows[i / shared] += turn * near;
+    size_t turns = k / turn;
+    left = k % turn;
+    if (ahead_step * turn <= 16) {
+      for (; turns > 0; turns--, b += turn * b_ks, ahead += turn * ahead_step) {
+        cn_tile_turn_f32(rows, a_rs, near, b, b_ks, turn, mr, nv, shared, acc, ahead, ahead_step, turn);
+        CN_UNROLL(16)
+        for (size_t i = 0; i < mr; i += shared) rows[i / shared] += turn * near;
+      }
+    } else {
+      for (; turns > 0; turns--, b += turn * b_ks, ahead += turn * ahead_step) {
+        cn_tile_turn_f32(rows, a_rs, near, b, b_ks, turn, mr, nv, shared, acc, ahead, ahead_step, 1);
+        CN_UNROLL(16)
+        for (size_t i = 0; i < mr; i += shared) rows[i / shared] += turn * near;
+      }
     }
   }
-  for (; p < k; p++, b += b_ks, ahead += ahead_step) {
+  for (; left > 0; left--, b += b_ks, ahead += ahead_step) {
     if (ahead_step) CN_PREFETCH(ahead);
     cn_tile_step_f32(rows, a_rs, 0, b, mr, nv, shared, acc);
     CN_UNROLL(16)
