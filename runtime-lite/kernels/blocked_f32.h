@@ -155,6 +155,9 @@ CN_KERNEL void cn_blocked_turn_f32(const float *const *x, size_t pitch, size_t c
   }
 }
 
+/* Channels a turn for np pixels, which lie side by side or have a pointer each: one where those leave no registers. */
+CN_INLINE size_t cn_blocked_turn(int dense, size_t np) { return dense || np <= 6 ? CN_BLOCKED_F32_TURN : 1; }
+
 /* The same of channels c .. c + run, `turn` of them at a time, a literal. */
 CN_KERNEL void cn_blocked_products_f32(const float *const *x, size_t pitch, size_t c, const float *weights, const float *ahead, size_t step, int twice,
                                        size_t run, size_t turn, int spread, size_t nb, size_t np, cn_vf32 *sums) {
@@ -181,7 +184,7 @@ CN_KERNEL void cn_blocked_products_f32(const float *const *x, size_t pitch, size
 /* The same of a block's channels; every: as above. */
 CN_KERNEL void cn_blocked_whole_f32(const float *const *x, size_t pitch, const float *weights, const float *ahead, size_t step, size_t every, size_t nb,
                                     size_t np, cn_vf32 *sums) {
-  if (CN_BLOCKED_F32_TURN > 1) cn_blocked_turn_f32(x, pitch, 0, weights, ahead, step, 0, CN_VF32_LANES, every, nb, np, sums);
+  if (cn_blocked_turn(pitch != 0, np) > 1) cn_blocked_turn_f32(x, pitch, 0, weights, ahead, step, 0, CN_VF32_LANES, every, nb, np, sums);
   else cn_blocked_products_f32(x, pitch, 0, weights, ahead, step, 0, CN_VF32_LANES, 1, 0, nb, np, sums);
 }
 
@@ -234,7 +237,7 @@ CN_KERNEL void cn_blocked_part_f32(const cn_blocked_job *j, const float *in, con
   for (size_t t = 0; t < (dense ? 1 : j->walk->taps); t++, places += CN_BLOCKED_PLACES, weights += run * nb * CN_VF32_LANES) {
     const float *x[12] = {in};
     if (!dense && !cn_blocked_see_f32(in, j->zeros, places, np, x)) continue;
-    cn_blocked_products_f32(x, dense ? CN_VF32_LANES : 0, 0, weights, ahead, step, 0, run, CN_TURN(CN_BLOCKED_F32_TURN), spread, nb, np, sums);
+    cn_blocked_products_f32(x, dense ? CN_VF32_LANES : 0, 0, weights, ahead, step, 0, run, CN_TURN(cn_blocked_turn(dense, np)), spread, nb, np, sums);
     ahead += run * step;
   }
 }
@@ -243,7 +246,7 @@ CN_KERNEL void cn_blocked_part_f32(const cn_blocked_job *j, const float *in, con
 CN_KERNEL void cn_blocked_depth_f32(const cn_blocked_job *j, size_t i0, size_t i1, size_t p, const int32_t *places, const float *weights,
                                     const float *ahead, size_t step, int dense, int spread, size_t nb, size_t np, cn_vf32 *sums) {
   const cn_blocked_walk *k = j->walk;
-  const int few = CN_BLOCKED_F32_TURN > 1 && step * 4 <= 16;
+  const int few = cn_blocked_turn(dense, np) > 1 && step * 4 <= 16;
   const float *in = j->in + i0 * j->area + (dense ? p * CN_VF32_LANES : 0);
   while (i0 < i1) {
     const size_t left = k->slice == k->blocks ? k->blocks - i0 : k->slice - i0 % k->slice, n = cn_min(left, i1 - i0); /* of a slice, whose last block may be in part */

@@ -156,7 +156,7 @@ typedef struct cn_winograd_product {
  * bring. In place of tiles that are outside the last one is computed again: no branch for each of them, and what it stores is the same. */
 CN_KERNEL void cn_winograd_sums_f32(const cn_winograd_product *p, size_t tile, size_t n, size_t c0, size_t c1, const float *ahead,
                                     size_t step, size_t nb, size_t np) {
-  const size_t lanes = CN_VF32_LANES;
+  const size_t lanes = CN_VF32_LANES, turn = np <= 4 ? cn_blocked_turn(0, np) : CN_TURN(cn_blocked_turn(0, np)); /* of more pixels gcc spills a sum */
   const float *x[12], *weights = p->weights + c0 * nb * lanes;
   float *out[12];
   CN_UNROLL(12)
@@ -169,7 +169,7 @@ CN_KERNEL void cn_winograd_sums_f32(const cn_winograd_product *p, size_t tile, s
     cn_vf32 sums[24];
     CN_UNROLL(24)
     for (size_t i = 0; i < nb * np; i++) sums[i] = cn_vf32_zero();
-    cn_blocked_products_f32(x, 0, c0, weights, ahead, step, nb * lanes > 32, run, CN_BLOCKED_F32_TURN, 0, nb, np, sums);
+    cn_blocked_products_f32(x, 0, c0, weights, ahead, step, nb * lanes > 32, run, turn, 0, nb, np, sums);
     if (c0) {
       CN_UNROLL(24)
       for (size_t i = 0; i < nb * np; i++) sums[i] = cn_vf32_add(sums[i], cn_vf32_load(out[i / nb] + i % nb * lanes));

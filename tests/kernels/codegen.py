@@ -7,7 +7,7 @@ skipped.
 
 Every kernel of runtime-lite/kernels.def is compiled over every target's SIMD layer as strict C99 by each compiler, at the levels -O0,
 -O2 and -O3, or those given. At -O2 and -O3 the functions that hold the register tile must have an innermost loop with exactly
-MR x NR / lanes FMA instructions (the integer one as many products of pairs), and no such loop may store to the stack or (on x86)
+MR x NR / lanes FMA instructions a step, of one step or several (the integer one as many products of pairs), and no such loop may store to the stack or (on x86)
 walk one pointer from row to row, whose additions would wait for each other longer than the products take.
 """
 
@@ -64,10 +64,10 @@ def spills(body):
     return [x for x in body if re.match(r"vmov\w+\s+%[xyz]mm\d+, .*\(%r[sb]p|st\w+\s+[qv]\d+.*\[(sp|x29)", x)]
 
 
-def chained(body):
-    """Return the registers that a loop adds to more than twice: once a step, and once more where a compiler counts in two strides."""
+def chained(body, steps):
+    """Return the registers that a loop adds to more than twice a step: once, and once more where a compiler counts in two strides."""
     sums = [m[1] for x in body if (m := re.match(r"(?:add|sub|inc|lea)q\s+(?:.*,\s*)?(%r\w+)$", x))]
-    return sorted({r for r in sums if sums.count(r) > 2})
+    return sorted({r for r in sums if sums.count(r) > 2 * steps})
 
 
 def check_tiles(assembly, functions, instruction, wanted):
@@ -80,9 +80,9 @@ def check_tiles(assembly, functions, instruction, wanted):
             counts.add(found)
             if found and spills(body):
                 bad.append(f"{function}: a loop with {found} products stores to the stack: {spills(body)}")
-            if found == wanted and chained(body):
-                bad.append(f"{function}: a loop with {found} products adds again and again to {chained(body)}")
-        if wanted not in counts:
+            if found and found % wanted == 0 and chained(body, found // wanted):
+                bad.append(f"{function}: a loop with {found} products adds again and again to {chained(body, found // wanted)}")
+        if not any(c and c % wanted == 0 for c in counts):
             bad.append(f"{function}: no innermost loop with {wanted} products (loops have {sorted(counts)})")
     return bad
 
