@@ -147,7 +147,7 @@ CN_KERNEL void cn_blocked_step_f32(const float *const *x, size_t pitch, size_t c
  * floats ahead, at most a line of 16, or, if twice, a literal, two (without a branch). */
 CN_KERNEL void cn_blocked_turn_f32(const float *const *x, size_t pitch, size_t c, const float *weights, const float *ahead, size_t step, int twice, size_t turn,
                                    size_t every, size_t nb, size_t np, cn_vf32 *sums) {
-  CN_UNROLL(8)
+  CN_UNROLL(16)
   for (size_t u = 0; u < turn; u++) {
     if (u % every == 0) CN_PREFETCH(ahead + u * step);
     if (twice && u % every == 0) CN_PREFETCH(ahead + (u + 1) * step - 16);

@@ -7,8 +7,8 @@ skipped.
 
 Every kernel of runtime-lite/kernels.def is compiled over every target's SIMD layer as strict C99 by each compiler, at the levels -O0,
 -O2 and -O3, or those given. At -O2 and -O3 the functions that hold the register tile must have an innermost loop with exactly
-MR x NR / lanes FMA instructions a step, of one step or several (the integer one as many products of pairs), and no such loop may store to the stack or (on x86)
-walk one pointer from row to row, whose additions would wait for each other longer than the products take.
+MR x NR / lanes FMA instructions a step, of one step or several (the integer one as many products of pairs), and no such loop may
+store to the stack or (on x86) walk one pointer from row to row, whose additions would wait for each other longer than the products take.
 """
 
 import concurrent.futures
