@@ -13,7 +13,7 @@ enum { MANY_HEADS = 8, HEAD_SHARES = 4 };
 /* What a step in shares costs beside, in round trips of a cache line between the threads: being handed out, reading what another computed.
  * From so much saved, in nanoseconds, that matters nowhere. */
 enum { TRIPS = 3, MOST_SAVED = 100000000 };
-enum { STEP_LEAST = 3000000, OPEN_LEAST = 8000000, SHARE_LEAST = 2000000, TURN_LEAST = 1500000, MODEL_LEAST = 40000000 };
+enum { STEP_LEAST = 3000000, OPEN_LEAST = 8000000, SHARE_LEAST = 8000000, FOUR_LEAST = 16000000, TURN_LEAST = 1500000, MODEL_LEAST = 40000000 };
 /* Rough times, of a lane or a byte: only how they compare to the above matters. */
 enum { PS_MAC = 350, PS_OPERATION = 500, PS_ELEMENT = 800, PS_SOFTMAX = 12000, PS_NORM = 4000, PS_WEIGHT = 20, PS_CACHED = 5, PS_PACK = 200, TYPICAL = 128 };
 
@@ -223,7 +223,7 @@ StepShare step_share(const Program *p, const Target *t, const Step *s) {
   if (!dim_is_const(r.elements, &elements)) return is_short_table(s, &r) ? (StepShare){0} : r;
   const int64_t all = step_time(p, t, s);
   if (!p->parts_all && all < STEP_LEAST) return (StepShare){0};
-  if (all / SHARE_LEAST < r.n) r.n = all / SHARE_LEAST < 4 ? 2 : (uint32_t)(all / SHARE_LEAST) / 2 * 2;
+  if (all / SHARE_LEAST < r.n) r.n = all < FOUR_LEAST ? 2 : all / SHARE_LEAST < 6 ? 4 : (uint32_t)(all / SHARE_LEAST) / 2 * 2;
   r.elements = NULL;
   return r;
 }

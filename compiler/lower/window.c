@@ -125,13 +125,13 @@ WindowDims window_blocked_dims(DimCtx *c, const PTensor *x, const PTensor *y, co
 
 BlockedWindow window_blocked(DimCtx *c, const WindowDims *w, const Dim *images, int64_t groups, const Dim *channels, const Dim *m) {
   enum { MANY = 1 << 10 }; /* more change nothing */
-  const Dim *most = dim_const(c, MANY), *counts[3] = {images, channels, m}, *one[3] = {c->one, channels, m};
+  const Dim *most = dim_const(c, MANY), *more = dim_const(c, MANY + 1), *counts[3] = {images, channels, m}, *one[3] = {c->one, channels, m};
   const WindowDims usual = usual_window(c, w);
   WindowDims large = *w;
   BlockedWindow ret = {.out = {w->out[1], w->out[2]}, .many = !dim_is_const(images, NULL)};
   for (int i = 0; i < 3; i++) {
     ret.open = ret.open || !dim_is_const(w->in[i], NULL) || !dim_is_const(w->out[i], NULL);
-    if (!dim_is_const(w->in[i], NULL)) large.in[i] = most;
+    if (!dim_is_const(w->in[i], NULL)) large.in[i] = more; /* than there are results: a dense window needs less scratch */
     if (!dim_is_const(w->out[i], NULL)) large.out[i] = most;
   }
   if (ret.many) counts[0] = most;

@@ -75,7 +75,7 @@ CN_INLINE cn_blocked_walk cn_blocked_walk_of(const cn_window *w, cn_blocked_inpu
   k.taps = k.w.kernel[1] * k.w.kernel[2];
   k.own = w->c * w->kernel[1] * w->kernel[2];
   k.depth = k.own * w->kernel[0];
-  k.dense = !plain && flat && k.w.stride[1] == 1 && k.w.stride[2] == 1 && k.w.in[1] == w->out[1] && k.w.in[2] == w->out[2];
+  k.dense = input == CN_BLOCKED_COMPUTED || (!plain && flat && k.w.stride[1] == 1 && k.w.stride[2] == 1 && k.w.in[1] == w->out[1] && k.w.in[2] == w->out[2]);
   return k;
 }
 
@@ -88,7 +88,7 @@ CN_INLINE size_t cn_blocked_wide(size_t n, size_t sums) { return cn_min(12, sums
 /* One less leaves fewer lanes of pixels idle in some images (7x7, 25x5). By sizes alone. */
 CN_INLINE size_t cn_blocked_pixels(size_t pixels, size_t n, size_t sums) {
   const size_t wide = cn_blocked_wide(n, sums), narrow = cn_max(wide - 1, 1);
-  return cn_round_up(pixels, narrow) < cn_round_up(pixels, wide) ? narrow : wide;
+  return 25 * cn_round_up(pixels, narrow) < 24 * cn_round_up(pixels, wide) ? narrow : wide;
 }
 
 /* Where a call computes one output block, a pixel that is read once serves all outputs of a row that see it by three taps: so many
@@ -153,15 +153,17 @@ CN_INLINE size_t cn_blocked_apart(cn_blocked_input input, size_t blocks, cn_bloc
 }
 
 /* Tasks that an image is parted into for some of a call's output blocks, evenly, of whole units. With all output blocks some 16, an even number, so that two
- * threads have as much to do; fewer where a task would have less than 2^14 products, or 2^16 where it is computed singly; more where the second cache
- * bounds a task (cn_blocked_most). By sizes alone. */
+ * threads have as much to do; fewer where a task would have less than 2^14 products, or 2^16 where it is computed singly, and one where halves would have
+ * less than a quarter of that; more, an even number, too, where the second cache bounds a task (cn_blocked_most). By sizes alone. */
 CN_INLINE size_t cn_blocked_across(const cn_window *w, cn_blocked_input input, size_t blocks, cn_blocked_way way, size_t lanes) {
   const size_t unit = cn_max(cn_blocked_unit(w, way), 1), all = cn_ceil_div(cn_volume(w->out), unit);
   const size_t apart = cn_blocked_apart(input, blocks, way), groups = cn_max(w->images * w->groups * apart, 1), worth = (size_t)1 << (cn_blocked_singly(input, way) ? 16 : 14);
   const size_t least = cn_ceil_div(worth, cn_max(unit * (blocks / cn_max(apart, 1)) * lanes * w->c * cn_volume(w->kernel), 1));
+  const size_t bound = cn_ceil_div(all, cn_blocked_most(w, way) / unit);
   size_t n = groups < 16 ? 2 * cn_ceil_div(8, groups) : 1;
-  while (n > 1 && all < n * least) n = n > 2 ? 2 * (n / 4) : 1;
-  return cn_max(cn_min(n, all), cn_ceil_div(all, cn_blocked_most(w, way) / unit));
+  while (n > 2 && all < n * least) n = 2 * (n / 4);
+  if (n == 2 && all < 2 * cn_ceil_div(least, 4)) n = 1;
+  return cn_min(cn_max(n, bound > 1 ? cn_round_up(bound, 2) : bound), all);
 }
 
 /* Pixels of one of these tasks, at most. */
@@ -199,11 +201,11 @@ CN_INLINE size_t cn_blocked_packed(const cn_window *w, cn_blocked_input input, c
 #define CN_BLOCKED_PLACES 48
 
 /* Floats of scratch of a call for `blocks` output blocks: zeros, the copy or copied pixels, places (of 32 bits) for each tap of a few tiles, behind
- * those the pixels' own, by rows and by columns. Pixels that are computed come on top: those of a task (cn_blocked_span) at least, of
+ * those the pixels' own, by rows and by columns; of a dense window's last tile only. Pixels that are computed come on top: those of a task (cn_blocked_span) at least, of
  * cn_blocked_most at most, of all channels, in whole blocks. */
 CN_INLINE size_t cn_blocked_conv_f32_scratch(const cn_window *w, cn_blocked_input input, size_t blocks, cn_blocked_way way, size_t lanes) {
   const cn_blocked_walk k = cn_blocked_walk_of(w, input, lanes);
-  const size_t places = way.slides ? 0 : k.taps * CN_BLOCKED_PLACES + 2 * (cn_blocked_most(w, way) + 32);
+  const size_t places = way.slides ? 0 : k.dense ? 16 : k.taps * CN_BLOCKED_PLACES + 2 * (cn_blocked_most(w, way) + 32);
   return cn_max(lanes, k.run) + cn_blocked_copy(w, input, cn_blocked_span(w, input, blocks, way, lanes), lanes) + cn_blocked_packed(w, input, way, lanes) + places;
 }
 

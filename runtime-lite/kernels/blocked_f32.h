@@ -39,7 +39,9 @@ CN_KERNEL void cn_blocked_interleave_row_f32(const float *in, size_t area, size_
     memcpy(dst, in, n * sizeof *dst);
   } else if (c == 3) {
     const float *second = in + area, *third = second + area;
-    for (size_t x = 0; x < n; x++) {
+    size_t x = 0;
+    for (; x + CN_VF32_LANES <= n; x += CN_VF32_LANES) cn_vf32_store3(dst + 3 * x, cn_vf32_load(in + x), cn_vf32_load(second + x), cn_vf32_load(third + x));
+    for (; x < n; x++) {
       dst[3 * x] = in[x];
       dst[3 * x + 1] = second[x];
       dst[3 * x + 2] = third[x];
@@ -48,6 +50,14 @@ CN_KERNEL void cn_blocked_interleave_row_f32(const float *in, size_t area, size_
     for (size_t k = 0; k < c; k++) {
       for (size_t x = 0; x < n; x++) dst[x * c + k] = in[k * area + x];
     }
+  }
+}
+
+/* Few zeros: a call of the library takes longer. */
+CN_INLINE void cn_blocked_zeros(float *dst, size_t n) {
+  for (; n > 0; n--, dst++) {
+    CN_OPAQUE(dst);
+    *dst = 0.0f;
   }
 }
 
@@ -63,8 +73,8 @@ CN_DRIVER void cn_blocked_interleave_f32(const cn_window *w, const cn_window *pa
       continue;
     }
     const float *s = in + iy * (ptrdiff_t)w->in[2] + (ptrdiff_t)lo - w->pad[2];
-    memset(dst, 0, lo * w->c * sizeof *dst);
-    memset(dst + hi * w->c, 0, (padded->in[2] - hi) * w->c * sizeof *dst);
+    cn_blocked_zeros(dst, lo * w->c);
+    cn_blocked_zeros(dst + hi * w->c, (padded->in[2] - hi) * w->c);
     if (w->c == 1) cn_blocked_interleave_row_f32(s, area, hi - lo, 1, dst + lo);
     else if (w->c == 3) cn_blocked_interleave_row_f32(s, area, hi - lo, 3, dst + lo * 3);
     else cn_blocked_interleave_row_f32(s, area, hi - lo, w->c, dst + lo * w->c);
@@ -76,8 +86,8 @@ typedef struct cn_blocked_job {
   const cn_blocked_conv_f32_args *args;
   const cn_blocked_walk *walk;
   const float *in, *zeros;
-  int32_t *places;       /* [taps][CN_BLOCKED_PLACES]: of the tiles at hand */
-  int32_t *ys, *xs;      /* of each pixel that is looked up: where the first tap is */
+  int32_t *places;       /* [taps][CN_BLOCKED_PLACES]: of the tiles at hand; of a dense window's last one */
+  int32_t *ys, *xs;      /* of each pixel, where the window is not dense: where the first tap is */
   size_t area;           /* floats of an input block */
   size_t p0, p1, pixels; /* pixels: of the image */
 } cn_blocked_job;
@@ -89,13 +99,11 @@ CN_INLINE void cn_blocked_line(int32_t *dst, size_t n, int32_t from, int32_t ste
   }
 }
 
-/* Rows and columns of the job's pixels that are looked up: not those of whole tiles of np that lie side by side. What fills up the last tile is
- * outside at all taps. */
-CN_KERNEL void cn_blocked_job_pixels(const cn_blocked_job *j, size_t np) {
+/* Rows and columns of the job's pixels. What fills up the last tile is outside at all taps. */
+CN_KERNEL void cn_blocked_job_pixels(const cn_blocked_job *j) {
   const cn_window *w = &j->walk->w;
-  const size_t n = j->p1 - j->p0, from = j->walk->dense ? n / np * np : 0, width = w->out[2];
-  if (from == n) return;
-  for (size_t i = from, y = (j->p0 + from) / width, x = (j->p0 + from) % width, run; i < n; i += run, y++, x = 0) {
+  const size_t n = j->p1 - j->p0, width = w->out[2];
+  for (size_t i = 0, y = j->p0 / width, x = j->p0 % width, run; i < n; i += run, y++, x = 0) {
     run = cn_min(width - x, n - i);
     cn_blocked_line(j->ys + i, run, (int32_t)(y * w->stride[1]) - (int32_t)w->pad[1], 0);
     cn_blocked_line(j->xs + i, run, (int32_t)(x * w->stride[2]) - (int32_t)w->pad[2], (int32_t)w->stride[2]);
@@ -104,8 +112,9 @@ CN_KERNEL void cn_blocked_job_pixels(const cn_blocked_job *j, size_t np) {
   cn_blocked_line(j->xs + n, 32, 0, 0);
 }
 
-/* Where n pixels from p on read at each tap, in whole turns: floats from the block's start, -1 outside. */
-CN_KERNEL void cn_blocked_places(const cn_blocked_job *j, size_t p, size_t n) {
+/* Where n pixels from p on read at each tap, in whole turns: floats from the block's start, -1 outside; of a plain input's copy, where all taps of a pixel
+ * are inside, at the first one. plain: a literal. */
+CN_KERNEL void cn_blocked_places(const cn_blocked_job *j, size_t p, size_t n, int plain) {
   const cn_window *w = &j->walk->w;
   const uint32_t height = (uint32_t)w->in[1], width = (uint32_t)w->in[2], pitch = (uint32_t)j->walk->pitch;
   const int32_t *ys = j->ys + (p - j->p0), *xs = j->xs + (p - j->p0);
@@ -119,8 +128,14 @@ CN_KERNEL void cn_blocked_places(const cn_blocked_job *j, size_t p, size_t n) {
           dst[l] = ((y < height) & (x < width)) ? (int32_t)((y * width + x) * pitch) : -1;
         }
       }
+      if (plain) return;
     }
   }
+}
+
+/* The same for n pixels of a dense window, of np: the others are outside. */
+CN_KERNEL void cn_blocked_dense_places(const cn_blocked_job *j, size_t p, size_t n, size_t np) {
+  for (size_t l = 0; l < np; l++) j->places[l] = l < n ? (int32_t)((p + l) * CN_VF32_LANES) : -1;
 }
 
 /* Channel c of the pixel at p, for all outputs, or, if spread, for those of its group of `width` in each place of the block. spread: a literal. */
@@ -242,10 +257,29 @@ CN_KERNEL void cn_blocked_part_f32(const cn_blocked_job *j, const float *in, con
   }
 }
 
-/* Input blocks i0 .. i1 of all taps, for the np pixels from p on; dense: they lie side by side; else places: theirs. */
+/* All taps of np pixels of a plain input's copy, in which none is outside: as far from a pixel's first one as from any other's. What fills up a tile is its
+ * first pixel. */
+CN_KERNEL void cn_blocked_copied_f32(const cn_blocked_job *j, const int32_t *at, const float *weights, const float *ahead, size_t step, size_t nb, size_t np,
+                                     cn_vf32 *sums) {
+  const cn_window *w = &j->walk->w;
+  const size_t run = j->walk->run, right = w->dilation[2] * j->walk->pitch, down = w->dilation[1] * w->in[2] * j->walk->pitch;
+  const float *x[12];
+  CN_UNROLL(12)
+  for (size_t l = 0; l < np; l++) x[l] = j->in + (at[l] < 0 ? at[0] : at[l]);
+  for (size_t ky = 0; ky < w->kernel[1]; ky++) {
+    for (size_t kx = 0, c = ky * down; kx < w->kernel[2]; kx++, c += right, weights += run * nb * CN_VF32_LANES, ahead += run * step)
+      cn_blocked_products_f32(x, 0, c, weights, ahead, step, 0, run, CN_TURN(cn_blocked_turn(0, np)), 0, nb, np, sums);
+  }
+}
+
+/* Input blocks i0 .. i1 of all taps, for the np pixels from p on; dense: they lie side by side; else places: theirs. For literals see cn_blocked_body_f32. */
 CN_KERNEL void cn_blocked_depth_f32(const cn_blocked_job *j, size_t i0, size_t i1, size_t p, const int32_t *places, const float *weights,
-                                    const float *ahead, size_t step, int dense, int spread, size_t nb, size_t np, cn_vf32 *sums) {
+                                    const float *ahead, size_t step, int dense, int plain, int spread, size_t nb, size_t np, cn_vf32 *sums) {
   const cn_blocked_walk *k = j->walk;
+  if (plain) {
+    cn_blocked_copied_f32(j, places, weights, ahead, step, nb, np, sums);
+    return;
+  }
   const int few = cn_blocked_turn(dense, np) > 1 && step * 4 <= 16;
   const float *in = j->in + i0 * j->area + (dense ? p * CN_VF32_LANES : 0);
   while (i0 < i1) {
@@ -270,7 +304,7 @@ CN_KERNEL void cn_blocked_depth_f32(const cn_blocked_job *j, size_t i0, size_t i
 
 /* The tile of np pixels from p on, n of them inside, and nb output blocks from block `first`: from the input blocks i0 .. i1. */
 CN_KERNEL void cn_blocked_tile_f32(const cn_blocked_job *j, size_t first, size_t i0, size_t i1, size_t p, size_t n,
-                                   const int32_t *places, const float *weights, const float *ahead, size_t step, int dense, int spread, size_t nb,
+                                   const int32_t *places, const float *weights, const float *ahead, size_t step, int dense, int plain, int spread, size_t nb,
                                    size_t np) {
   const cn_epilogue_f32 *ep = &j->args->ep;
   const size_t lanes = CN_VF32_LANES, row = j->pixels * lanes, at = first * row + p * lanes;
@@ -288,7 +322,7 @@ CN_KERNEL void cn_blocked_tile_f32(const cn_blocked_job *j, size_t first, size_t
     for (size_t i = 0; i < nb * np; i++)
       if (i / nb < n) sums[i] = cn_vf32_add(sums[i], cn_vf32_load(ep->residual + at + i % nb * row + i / nb * lanes));
   }
-  cn_blocked_depth_f32(j, i0, i1, p, places, weights, ahead, step, dense, spread, nb, np, sums);
+  cn_blocked_depth_f32(j, i0, i1, p, places, weights, ahead, step, dense, plain, spread, nb, np, sums);
   if (i0 != 0) { /* sums of parts, added: a fraction of the rounding that one long sum has */
     CN_UNROLL(24)
     for (size_t i = 0; i < nb * np; i++)
@@ -311,27 +345,31 @@ CN_INLINE size_t cn_blocked_before(const cn_blocked_walk *k, size_t i) {
 
 /* All pixels of a job for nb output blocks: a part of the depth at a time whose weights stay in the first cache. The tiles ask for those of the part
  * behind it, each for its share, so that they neither come all at once nor drive out the ones in use. */
-CN_KERNEL void cn_blocked_group_f32(const cn_blocked_job *j, size_t first, const float *weights, const float *end, int spread, size_t nb, size_t np) {
+CN_KERNEL void cn_blocked_group_f32(const cn_blocked_job *j, size_t first, const float *weights, const float *end, int plain, int spread, size_t nb, size_t np) {
   const cn_blocked_walk *k = j->walk;
-  const size_t one = k->taps * k->run * nb * CN_VF32_LANES, each = cn_max(1, 4096 / one), together = CN_BLOCKED_PLACES / np * np;
+  const size_t blocks = plain ? 1 : k->blocks, one = k->taps * k->run * nb * CN_VF32_LANES, each = cn_max(1, 4096 / one);
+  const size_t together = CN_BLOCKED_PLACES / np * np;
   const size_t tiles = cn_ceil_div(j->p1 - j->p0, np), step = cn_min(16, cn_ceil_div(nb * CN_VF32_LANES, tiles));
-  for (size_t i0 = 0; i0 < k->blocks; i0 += each) {
-    const size_t i1 = cn_min(k->blocks, i0 + each), share = (i1 - i0) * k->taps * k->run * step;
+  for (size_t i0 = 0; i0 < blocks; i0 += each) {
+    const size_t i1 = cn_min(blocks, i0 + each), share = (i1 - i0) * k->taps * k->run * step;
     const float *w = weights + cn_blocked_before(k, i0) * nb, *ahead = weights + cn_blocked_before(k, i1) * nb;
     size_t looked = j->p0, until = j->p0; /* pixels whose places are there */
     for (size_t p = j->p0; p < j->p1; p += np) {
       const size_t n = cn_min(np, j->p1 - p), asked = (p - j->p0) / np * share;
       const float *next = ahead < end && asked < (size_t)(end - ahead) ? ahead + asked : w;
-      if (k->dense && n == np) {
-        cn_blocked_tile_f32(j, first, i0, i1, p, np, j->places, w, next, step, 1, spread, nb, np);
+      if (!plain && k->dense && n == np) {
+        cn_blocked_tile_f32(j, first, i0, i1, p, np, j->places, w, next, step, 1, 0, spread, nb, np);
         continue;
       }
-      if (p >= until) {
+      if (!plain && k->dense) {
+        looked = p;
+        cn_blocked_dense_places(j, p, n, np);
+      } else if (p >= until) {
         looked = p;
         until = p + cn_min(together, cn_round_up(j->p1 - p, np));
-        cn_blocked_places(j, p, until - p);
+        cn_blocked_places(j, p, until - p, plain);
       }
-      cn_blocked_tile_f32(j, first, i0, i1, p, n, j->places + (p - looked), w, next, step, 0, spread, nb, np);
+      cn_blocked_tile_f32(j, first, i0, i1, p, n, j->places + (p - looked), w, next, step, 0, plain, spread, nb, np);
     }
   }
 }
@@ -468,12 +506,12 @@ CN_DRIVER void cn_blocked_pack_pixels_f32(const cn_window *w, const float *in, s
   }
 }
 
-/* Tasks t0 .. t1. Literals: whether groups lie within blocks; nb and np; slides, 0 or the outputs that slide, by pitch and stride. */
-CN_KERNEL void cn_blocked_body_f32(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1, int spread, size_t nb, size_t np,
+/* Tasks t0 .. t1. Literals: whether the input is plain, which a->input says, too; whether groups lie within blocks; nb and np; slides, 0 or the outputs
+ * that slide, by pitch and stride. */
+CN_KERNEL void cn_blocked_body_f32(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1, int plain, int spread, size_t nb, size_t np,
                                    size_t slides, size_t pitch, size_t stride) {
   const cn_blocked_walk k = cn_blocked_walk_of(&a->window, a->input, CN_VF32_LANES);
   const cn_blocked_way way = {nb, np, slides};
-  const int plain = a->input == CN_BLOCKED_PLAIN;
   const size_t span = cn_blocked_span(&a->window, a->input, a->blocks, way, CN_VF32_LANES), most = cn_blocked_most(&a->window, way);
   const size_t held = a->input == CN_BLOCKED_COMPUTED ? cn_min(most, a->room / (k.slice * CN_VF32_LANES)) : most;
   const size_t across = cn_blocked_across(&a->window, a->input, a->blocks, way, CN_VF32_LANES);
@@ -506,11 +544,11 @@ CN_KERNEL void cn_blocked_body_f32(const cn_blocked_conv_f32_args *a, float *scr
     else if (k.packs) cn_blocked_pack_pixels_f32(&a->window, in, own.blocks, p0, p1, copy);
     const float *const from = k.packs ? copy - p0 * CN_VF32_LANES : plain ? copy : in;
     const cn_blocked_job j = {a, &own, from, scratch, places, ys, xs, k.packs ? (p1 - p0) * CN_VF32_LANES : cn_volume(k.w.in) * k.pitch, p0, p1, pixels};
-    if (!slides) cn_blocked_job_pixels(&j, np);
+    if (!slides && !k.dense) cn_blocked_job_pixels(&j);
     for (size_t g = first_task * (groups / apart); g < last_task * (groups / apart); g++) {
       const size_t b = g * nb, first = image * all + a->first + b;
       if (slides) cn_blocked_slide_group_f32(&j, first, weights + b * k.depth * CN_VF32_LANES, spread, pitch, stride, slides);
-      else cn_blocked_group_f32(&j, first, weights + b * k.depth * CN_VF32_LANES, end, spread, nb, np);
+      else cn_blocked_group_f32(&j, first, weights + b * k.depth * CN_VF32_LANES, end, plain, spread, nb, np);
       if (a->ep.tile)
         a->ep.tile(a->ep.ctx, a->out + (first * pixels + p0) * CN_VF32_LANES, pixels * CN_VF32_LANES, image / parts, image % parts * all + a->first + b, nb,
                    p0 * CN_VF32_LANES, (p1 - p0) * CN_VF32_LANES);
@@ -519,92 +557,125 @@ CN_KERNEL void cn_blocked_body_f32(const cn_blocked_conv_f32_args *a, float *scr
   }
 }
 
-CN_KERNEL void cn_blocked_wide_f32(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1, size_t nb) {
-  cn_blocked_body_f32(a, scratch, t0, t1, 0, nb, cn_blocked_wide(nb, CN_BLOCKED_F32_SUMS), 0, 0, 0);
+CN_KERNEL void cn_blocked_wide_f32(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1, int plain, size_t nb) {
+  cn_blocked_body_f32(a, scratch, t0, t1, plain, 0, nb, cn_blocked_wide(nb, CN_BLOCKED_F32_SUMS), 0, 0, 0);
 }
 
-CN_KERNEL void cn_blocked_narrow_f32(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1, size_t nb) {
-  cn_blocked_body_f32(a, scratch, t0, t1, 0, nb, cn_max(cn_blocked_wide(nb, CN_BLOCKED_F32_SUMS) - 1, 1), 0, 0, 0);
+CN_KERNEL void cn_blocked_narrow_f32(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1, int plain, size_t nb) {
+  cn_blocked_body_f32(a, scratch, t0, t1, plain, 0, nb, cn_max(cn_blocked_wide(nb, CN_BLOCKED_F32_SUMS) - 1, 1), 0, 0, 0);
 }
 
 /* Tasks t0 .. t1 of cn_blocked_tasks(a, 4), four output blocks at a time, each call with its own scratch of
  * cn_blocked_conv_f32_scratch and a->room floats, for windows whose driver it is (kernels/blocked_driver.h); so for the others by their names. */
 CN_DRIVER void cn_blocked_conv_f32_4(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
-  cn_blocked_wide_f32(a, scratch, t0, t1, 4);
+  cn_blocked_wide_f32(a, scratch, t0, t1, 0, 4);
 }
 
 CN_DRIVER void cn_blocked_conv_f32_4_narrow(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
-  cn_blocked_narrow_f32(a, scratch, t0, t1, 4);
+  cn_blocked_narrow_f32(a, scratch, t0, t1, 0, 4);
 }
 
 CN_DRIVER void cn_blocked_conv_f32_3(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
-  cn_blocked_wide_f32(a, scratch, t0, t1, 3);
+  cn_blocked_wide_f32(a, scratch, t0, t1, 0, 3);
 }
 
 CN_DRIVER void cn_blocked_conv_f32_3_narrow(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
-  cn_blocked_narrow_f32(a, scratch, t0, t1, 3);
+  cn_blocked_narrow_f32(a, scratch, t0, t1, 0, 3);
 }
 
 CN_DRIVER void cn_blocked_conv_f32_2(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
-  cn_blocked_wide_f32(a, scratch, t0, t1, 2);
+  cn_blocked_wide_f32(a, scratch, t0, t1, 0, 2);
 }
 
 CN_DRIVER void cn_blocked_conv_f32_2_narrow(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
-  cn_blocked_narrow_f32(a, scratch, t0, t1, 2);
+  cn_blocked_narrow_f32(a, scratch, t0, t1, 0, 2);
 }
 
 CN_DRIVER void cn_blocked_conv_f32_1(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
-  cn_blocked_wide_f32(a, scratch, t0, t1, 1);
+  cn_blocked_wide_f32(a, scratch, t0, t1, 0, 1);
 }
 
 CN_DRIVER void cn_blocked_conv_f32_1_narrow(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
-  cn_blocked_narrow_f32(a, scratch, t0, t1, 1);
+  cn_blocked_narrow_f32(a, scratch, t0, t1, 0, 1);
+}
+
+/* The same of a plain input. */
+CN_DRIVER void cn_blocked_plain_f32_4(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
+  cn_blocked_wide_f32(a, scratch, t0, t1, 1, 4);
+}
+
+CN_DRIVER void cn_blocked_plain_f32_4_narrow(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
+  cn_blocked_narrow_f32(a, scratch, t0, t1, 1, 4);
+}
+
+CN_DRIVER void cn_blocked_plain_f32_3(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
+  cn_blocked_wide_f32(a, scratch, t0, t1, 1, 3);
+}
+
+CN_DRIVER void cn_blocked_plain_f32_3_narrow(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
+  cn_blocked_narrow_f32(a, scratch, t0, t1, 1, 3);
+}
+
+CN_DRIVER void cn_blocked_plain_f32_2(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
+  cn_blocked_wide_f32(a, scratch, t0, t1, 1, 2);
+}
+
+CN_DRIVER void cn_blocked_plain_f32_2_narrow(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
+  cn_blocked_narrow_f32(a, scratch, t0, t1, 1, 2);
+}
+
+CN_DRIVER void cn_blocked_plain_f32_1(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
+  cn_blocked_wide_f32(a, scratch, t0, t1, 1, 1);
+}
+
+CN_DRIVER void cn_blocked_plain_f32_1_narrow(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
+  cn_blocked_narrow_f32(a, scratch, t0, t1, 1, 1);
 }
 
 /* Groups within blocks: pixels side by side, or outputs that slide. */
 CN_DRIVER void cn_blocked_groups_f32(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
-  cn_blocked_body_f32(a, scratch, t0, t1, 1, 1, cn_blocked_wide(1, CN_BLOCKED_F32_SUMS), 0, 0, 0);
+  cn_blocked_body_f32(a, scratch, t0, t1, 0, 1, 1, cn_blocked_wide(1, CN_BLOCKED_F32_SUMS), 0, 0, 0);
 }
 
 CN_DRIVER void cn_blocked_groups_f32_narrow(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
-  cn_blocked_body_f32(a, scratch, t0, t1, 1, 1, cn_max(cn_blocked_wide(1, CN_BLOCKED_F32_SUMS) - 1, 1), 0, 0, 0);
+  cn_blocked_body_f32(a, scratch, t0, t1, 0, 1, 1, cn_max(cn_blocked_wide(1, CN_BLOCKED_F32_SUMS) - 1, 1), 0, 0, 0);
 }
 
 CN_DRIVER void cn_blocked_groups_slide_f32(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
-  cn_blocked_body_f32(a, scratch, t0, t1, 1, 1, 1, CN_BLOCKED_F32_SLIDE, 0, 1);
+  cn_blocked_body_f32(a, scratch, t0, t1, 0, 1, 1, 1, CN_BLOCKED_F32_SLIDE, 0, 1);
 }
 
 CN_DRIVER void cn_blocked_groups_slide_f32_few(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
-  cn_blocked_body_f32(a, scratch, t0, t1, 1, 1, 1, CN_BLOCKED_F32_SLIDE_FEW, 0, 1);
+  cn_blocked_body_f32(a, scratch, t0, t1, 0, 1, 1, 1, CN_BLOCKED_F32_SLIDE_FEW, 0, 1);
 }
 
 /* One output block, outputs slide over blocks; over a copied input of one channel, of three, of three and two pixels on. */
 CN_DRIVER void cn_blocked_slide_f32(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
-  cn_blocked_body_f32(a, scratch, t0, t1, 0, 1, 1, CN_BLOCKED_F32_SLIDE, 0, 1);
+  cn_blocked_body_f32(a, scratch, t0, t1, 0, 0, 1, 1, CN_BLOCKED_F32_SLIDE, 0, 1);
 }
 
 CN_DRIVER void cn_blocked_slide_f32_few(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
-  cn_blocked_body_f32(a, scratch, t0, t1, 0, 1, 1, CN_BLOCKED_F32_SLIDE_FEW, 0, 1);
+  cn_blocked_body_f32(a, scratch, t0, t1, 0, 0, 1, 1, CN_BLOCKED_F32_SLIDE_FEW, 0, 1);
 }
 
 CN_DRIVER void cn_blocked_slide_f32_c1(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
-  cn_blocked_body_f32(a, scratch, t0, t1, 0, 1, 1, CN_BLOCKED_F32_SLIDE, 1, 1);
+  cn_blocked_body_f32(a, scratch, t0, t1, 1, 0, 1, 1, CN_BLOCKED_F32_SLIDE, 1, 1);
 }
 
 CN_DRIVER void cn_blocked_slide_f32_c1_few(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
-  cn_blocked_body_f32(a, scratch, t0, t1, 0, 1, 1, CN_BLOCKED_F32_SLIDE_FEW, 1, 1);
+  cn_blocked_body_f32(a, scratch, t0, t1, 1, 0, 1, 1, CN_BLOCKED_F32_SLIDE_FEW, 1, 1);
 }
 
 CN_DRIVER void cn_blocked_slide_f32_c3(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
-  cn_blocked_body_f32(a, scratch, t0, t1, 0, 1, 1, CN_BLOCKED_F32_SLIDE, 3, 1);
+  cn_blocked_body_f32(a, scratch, t0, t1, 1, 0, 1, 1, CN_BLOCKED_F32_SLIDE, 3, 1);
 }
 
 CN_DRIVER void cn_blocked_slide_f32_c3_few(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
-  cn_blocked_body_f32(a, scratch, t0, t1, 0, 1, 1, CN_BLOCKED_F32_SLIDE_FEW, 3, 1);
+  cn_blocked_body_f32(a, scratch, t0, t1, 1, 0, 1, 1, CN_BLOCKED_F32_SLIDE_FEW, 3, 1);
 }
 
 CN_DRIVER void cn_blocked_slide_f32_c3s2(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
-  cn_blocked_body_f32(a, scratch, t0, t1, 0, 1, 1, CN_BLOCKED_F32_SLIDE, 3, 2);
+  cn_blocked_body_f32(a, scratch, t0, t1, 1, 0, 1, 1, CN_BLOCKED_F32_SLIDE, 3, 2);
 }
 
 #endif

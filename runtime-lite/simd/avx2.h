@@ -81,6 +81,19 @@ CN_KERNEL void cn_vf32_store_n(float *p, cn_vf32 v, size_t n) {
   if (n & 1) _mm_store_ss(p, x);
 }
 
+/* Each lane to its place among four by shuffles, then the places of three vectors. */
+CN_KERNEL void cn_vf32_store3(float *p, cn_vf32 a, cn_vf32 b, cn_vf32 c) {
+  a = _mm256_permute_ps(a, 0x6c); /* 0 3 2 1 */
+  b = _mm256_permute_ps(b, 0xb1); /* 1 0 3 2 */
+  c = _mm256_permute_ps(c, 0xc6); /* 2 1 0 3 */
+  const __m256 x = _mm256_blend_ps(_mm256_blend_ps(a, b, 0x22), c, 0x44); /* a0 b0 c0 a1 | a4 b4 c4 a5 */
+  const __m256 y = _mm256_blend_ps(_mm256_blend_ps(b, c, 0x22), a, 0x44); /* b1 c1 a2 b2 | b5 ... */
+  const __m256 z = _mm256_blend_ps(_mm256_blend_ps(c, a, 0x22), b, 0x44); /* c2 a3 b3 c3 | c6 ... */
+  _mm256_storeu_ps(p, _mm256_permute2f128_ps(x, y, 0x20));
+  _mm256_storeu_ps(p + 8, _mm256_blend_ps(z, x, 0xf0));
+  _mm256_storeu_ps(p + 16, _mm256_permute2f128_ps(y, z, 0x31));
+}
+
 /* The second load starts one lane early, so that it ends at p[14]. */
 CN_KERNEL cn_vf32 cn_vf32_load_even(const float *p) {
   __m256 s = _mm256_shuffle_ps(_mm256_loadu_ps(p), _mm256_loadu_ps(p + 7), 0xd8); /* 0 2 8 10 | 4 6 12 14 */

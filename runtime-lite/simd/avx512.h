@@ -57,6 +57,15 @@ CN_KERNEL cn_vf32 cn_vf32_load_n(const float *p, size_t n) { return _mm512_maskz
 
 CN_KERNEL void cn_vf32_store_n(float *p, cn_vf32 v, size_t n) { _mm512_mask_storeu_ps(p, cn_avx512_mask(n), v); }
 
+CN_KERNEL void cn_vf32_store3(float *p, cn_vf32 a, cn_vf32 b, cn_vf32 c) {
+  const __m512i x = _mm512_setr_epi32(0, 16, 0, 1, 17, 1, 2, 18, 2, 3, 19, 3, 4, 20, 4, 5); /* of a and b, and, by a mask, of c */
+  const __m512i y = _mm512_setr_epi32(21, 5, 6, 22, 6, 7, 23, 7, 8, 24, 8, 9, 25, 9, 10, 26);
+  const __m512i z = _mm512_setr_epi32(10, 11, 27, 11, 12, 28, 12, 13, 29, 13, 14, 30, 14, 15, 31, 15);
+  _mm512_storeu_ps(p, _mm512_mask_permutexvar_ps(_mm512_permutex2var_ps(a, x, b), 0x4924, x, c));
+  _mm512_storeu_ps(p + 16, _mm512_mask_permutexvar_ps(_mm512_permutex2var_ps(a, y, b), 0x2492, y, c));
+  _mm512_storeu_ps(p + 32, _mm512_mask_permutexvar_ps(_mm512_permutex2var_ps(a, z, b), 0x9249, z, c));
+}
+
 /* The second load starts one lane early, so that it ends at p[30]. */
 CN_KERNEL cn_vf32 cn_vf32_load_even(const float *p) {
   __m512i order = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 17, 19, 21, 23, 25, 27, 29, 31);

@@ -75,6 +75,14 @@ CN_KERNEL void cn_vf32_store_n(float *p, cn_vf32 v, size_t n) {
   }
 }
 
+CN_KERNEL void cn_vf32_store3(float *p, cn_vf32 a, cn_vf32 b, cn_vf32 c) {
+  float32x4x3_t v;
+  v.val[0] = a;
+  v.val[1] = b;
+  v.val[2] = c;
+  vst3q_f32(p, v);
+}
+
 /* The second load starts one lane early, so that it ends at p[6]. */
 CN_KERNEL cn_vf32 cn_vf32_load_even(const float *p) {
   const float32x4_t b = vld1q_f32(p + 3);

@@ -42,6 +42,13 @@ CN_INLINE void cn_vf32_store_n(float *p, cn_vf32 v, size_t n) {
   if (n) *p = v;
 }
 
+/* Lane i of a, b and c at p[3 i] and behind it. */
+CN_INLINE void cn_vf32_store3(float *p, cn_vf32 a, cn_vf32 b, cn_vf32 c) {
+  p[0] = a;
+  p[1] = b;
+  p[2] = c;
+}
+
 /* p[0], p[2], p[4], ...: reads nothing after the last of them. */
 CN_INLINE cn_vf32 cn_vf32_load_even(const float *p) { return *p; }
 

@@ -154,11 +154,11 @@ static int is_dense(const cn_window *w) {
 
 static BlockedCase blocked_case(const Case *c, const cn_window *window) {
   const cn_window flat = slices_window(window), *w = &flat;
-  const char *tiled = strstr(c->kernel, "_conv_f32_");
-  const size_t n = tiled ? (size_t)(tiled[strlen("_conv_f32_")] - '0') : 1;
+  const char *copied = strstr(c->kernel, "_plain_f32_"), *tiled = copied ? copied : strstr(c->kernel, "_conv_f32_");
+  const size_t n = tiled ? (size_t)(strstr(tiled, "_f32_")[strlen("_f32_")] - '0') : 1;
   const size_t lanes = c->set->lanes;
-  const int plain = w->groups == 1 && !slices_of(window).out && (tiled ? w->c <= 4 && c->index % 2 : strstr(c->kernel, "_f32_c") != NULL);
-  const cn_blocked_input input = tiled && is_dense(window) && c->index % 3 ? CN_BLOCKED_COMPUTED : plain ? CN_BLOCKED_PLAIN : CN_BLOCKED_BLOCKS;
+  const int plain = w->groups == 1 && !slices_of(window).out && (copied ? w->c <= 8 : strstr(c->kernel, "_f32_c") != NULL);
+  const cn_blocked_input input = tiled && !copied && is_dense(window) && c->index % 3 ? CN_BLOCKED_COMPUTED : plain ? CN_BLOCKED_PLAIN : CN_BLOCKED_BLOCKS;
   const int any = c->index / 2 % 2 && !strstr(c->kernel, "_slide_") && !strstr(c->kernel, "_narrow");
   const cn_blocked_way way = any ? cn_blocked_any_way(n, c->set->sums) : cn_blocked_way_of(w, input, n, lanes, c->set->sums);
   BlockedCase k = {way, n, cn_round_up(cn_ceil_div(w->m, lanes), n), input, w->groups > 1 && w->c < lanes, *w};
@@ -317,6 +317,14 @@ void test_cn_blocked_conv_f32_2(Case *c) { test_blocked(c); }
 void test_cn_blocked_conv_f32_2_narrow(Case *c) { test_blocked(c); }
 void test_cn_blocked_conv_f32_1(Case *c) { test_blocked(c); }
 void test_cn_blocked_conv_f32_1_narrow(Case *c) { test_blocked(c); }
+void test_cn_blocked_plain_f32_4(Case *c) { test_blocked(c); }
+void test_cn_blocked_plain_f32_4_narrow(Case *c) { test_blocked(c); }
+void test_cn_blocked_plain_f32_3(Case *c) { test_blocked(c); }
+void test_cn_blocked_plain_f32_3_narrow(Case *c) { test_blocked(c); }
+void test_cn_blocked_plain_f32_2(Case *c) { test_blocked(c); }
+void test_cn_blocked_plain_f32_2_narrow(Case *c) { test_blocked(c); }
+void test_cn_blocked_plain_f32_1(Case *c) { test_blocked(c); }
+void test_cn_blocked_plain_f32_1_narrow(Case *c) { test_blocked(c); }
 void test_cn_blocked_groups_f32(Case *c) { test_blocked(c); }
 void test_cn_blocked_groups_f32_narrow(Case *c) { test_blocked(c); }
 void test_cn_blocked_groups_slide_f32(Case *c) { test_blocked(c); }

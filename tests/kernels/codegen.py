@@ -25,7 +25,7 @@ JUMP = re.compile(r"\s+(?:j\w+|b\.\w+|b[a-z]{2}|b|cbn?z\s+\w+,|tbn?z\s+\w+,\s*#?
 FMA = re.compile(r"vfmadd\w+|fmla\s")
 MADD = re.compile(r"vpmaddwd|vpdp\w+|addp\s")  # NEON multiplies halves: the sum of neighbours is there once
 # tile: the functions that hold it, and the instruction of each vector of it
-TILED = {"gemm_f32": (("cn_gemm_part_f32", "cn_conv_f32"), FMA), "gemm_s16": (("cn_block_s16",), MADD), "blocked_f32": (("cn_blocked_conv_f32_{mr}", "cn_winograd_product_f32"), FMA)}
+TILED = {"gemm_f32": (("cn_gemm_part_f32", "cn_conv_f32"), FMA), "gemm_s16": (("cn_block_s16",), MADD), "blocked_f32": (("cn_blocked_conv_f32_{mr}", "cn_blocked_plain_f32_{mr}", "cn_winograd_product_f32"), FMA)}
 
 
 def rows(path, macro):
