@@ -27,6 +27,11 @@ static cn_window random_window(uint64_t *s) {
     w.pad[i] = (ptrdiff_t)below(s, 4);
     w.in[i] = w.out[i] * w.stride[i]; /* about */
   }
+  for (int i = 1, flat = below(s, 4) == 0; flat && i < 3; i++) { /* of one place; the image may be cropped */
+    w.kernel[i] = w.stride[i] = w.dilation[i] = 1;
+    w.pad[i] = 0;
+    w.in[i] = w.out[i] + below(s, 2);
+  }
   return w;
 }
 
@@ -93,6 +98,7 @@ static void parts_whole_images(void **state) {
     const size_t blocks = wide * (1 + below(&seed, 9)), pixels = cn_volume(w.out), unit = cn_max(cn_blocked_unit(&w, way), 1);
     const size_t across = cn_blocked_across(&w, input, blocks, way, lanes), span = cn_blocked_span(&w, input, blocks, way, lanes);
     size_t at = 0;
+    assert_true(across < 2 || across % 2 == 0 || across == cn_ceil_div(pixels, unit)); /* halves for two threads */
     for (size_t k = 0; k < across; k++) {
       const size_t p0 = cn_share_by(pixels, unit, k, across), p1 = cn_share_by(pixels, unit, k + 1, across);
       assert_true(p0 == at && p1 > p0 && p1 - p0 <= span);
