@@ -9,7 +9,8 @@ enum { SHARES = 16, MOST_SLOTS = 8, FEWEST_SLOTS = 2, SLOT_ALIGN = 64, UNIT_GRAI
 /* Fewer heads than these part their queries, in few shares, since each packs keys and values for itself. */
 enum { MANY_HEADS = 8, HEAD_SHARES = 4 };
 /* What handing out costs must be little: half a microsecond while the threads spin, a tenth each share; some ten when they have to be woken,
- * which few shares alone do not do. Of a size that only the call knows (OPEN) all SHARES are handed out. In picoseconds. */
+ * which few shares alone do not do. Of eight a thread takes its four in two turns, each of which goes through the weights: a step has so many only where
+ * each is worth it, four where it is long enough for four threads. Of a size that only the call knows (OPEN) all SHARES are handed out. In picoseconds. */
 /* What a step in shares costs beside, in round trips of a cache line between the threads: being handed out, reading what another computed.
  * From so much saved, in nanoseconds, that matters nowhere. */
 enum { TRIPS = 3, MOST_SAVED = 100000000 };

@@ -85,10 +85,14 @@ CN_INLINE cn_blocked_walk cn_blocked_walk_of(const cn_window *w, cn_blocked_inpu
 /* The pixels that a driver of n output blocks computes side by side: as many sums as there are registers for. */
 CN_INLINE size_t cn_blocked_wide(size_t n, size_t sums) { return cn_min(12, sums / n); }
 
-/* One less leaves fewer lanes of pixels idle in some images (7x7, 25x5). By sizes alone. */
+/* How long n pixels take by np side by side, of so many blocks, in quarters of a cycle for each channel: two products a cycle, each four cycles behind the
+ * one before in its sum, and what a tile takes beside. */
+CN_INLINE size_t cn_blocked_time(size_t n, size_t blocks, size_t np) { return cn_ceil_div(n, np) * (2 * cn_max(blocks * np, 8) + 3); }
+
+/* One less is quicker in some images (7x7), since fewer lanes of pixels are idle. By sizes alone. */
 CN_INLINE size_t cn_blocked_pixels(size_t pixels, size_t n, size_t sums) {
   const size_t wide = cn_blocked_wide(n, sums), narrow = cn_max(wide - 1, 1);
-  return 25 * cn_round_up(pixels, narrow) < 24 * cn_round_up(pixels, wide) ? narrow : wide;
+  return cn_blocked_time(pixels, n, narrow) < cn_blocked_time(pixels, n, wide) ? narrow : wide;
 }
 
 /* Where a call computes one output block, a pixel that is read once serves all outputs of a row that see it by three taps: so many

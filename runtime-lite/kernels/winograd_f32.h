@@ -197,12 +197,12 @@ CN_KERNEL void cn_winograd_product_of(const cn_winograd_product *p, size_t nb, s
   }
 }
 
-/* Tiles side by side, so that few are idle in the last turn: one of three widths. */
+/* Tiles side by side: whichever of three widths is quickest. */
 CN_INLINE size_t cn_winograd_wide(size_t tiles, size_t blocks) {
   const size_t most = cn_blocked_wide(blocks, CN_BLOCKED_F32_SUMS);
   size_t best = most;
   for (size_t less = 1; less < 3 && less < most; less++)
-    if (cn_round_up(tiles, most - less) < cn_round_up(tiles, best)) best = most - less;
+    if (cn_blocked_time(tiles, blocks, most - less) < cn_blocked_time(tiles, blocks, best)) best = most - less;
   return best;
 }
 

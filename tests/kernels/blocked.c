@@ -264,12 +264,13 @@ static cn_window pick_blocked(Case *c) {
   return w;
 }
 
-/* Whether no window is the driver's: nothing slides on one lane, which has no smaller groups, AVX2's few outputs that slide are its many, no tile is narrower than one pixel. */
+/* Whether no window is the driver's: nothing slides on one lane, which has no smaller groups, AVX2's few outputs that slide are its many, no tile is narrower than one pixel, or quicker than the wide one where both wait for their sums. */
 static int has_no_window(const Case *c) {
   const size_t sums = c->set->sums;
   if (strstr(c->kernel, "_groups_") && c->set->lanes == 1) return 1;
   if (strstr(c->kernel, "_slide_")) return c->set->lanes == 1 || (strstr(c->kernel, "_few") && CN_BLOCKED_SLIDE_FEW(sums) == CN_BLOCKED_SLIDE(sums));
-  return strstr(c->kernel, "_narrow") && cn_blocked_wide(blocked_case(c, &(cn_window){.c = 1}).n, sums) == 1;
+  const size_t n = blocked_case(c, &(cn_window){.c = 1}).n, wide = cn_blocked_wide(n, sums);
+  return strstr(c->kernel, "_narrow") && (wide == 1 || cn_blocked_time(1, n, wide - 1) == cn_blocked_time(1, n, wide));
 }
 
 /* Weights as run_blocked's two calls want them: the first blocks of all parts, then their others. */
