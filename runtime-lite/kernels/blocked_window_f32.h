@@ -134,33 +134,50 @@ CN_KERNEL void cn_blocked_depthwise_tile_f32(const cn_blocked_depthwise_row *r, 
   cn_finish_vectors_f32(&r->args->ep, sums, n, 0, r->out, at);
 }
 
-/* The same, inside or not; of few outputs one that looks is as quick. */
-CN_KERNEL void cn_blocked_depthwise_some_f32(const cn_blocked_depthwise_row *r, const float *row, cn_blocked_taps y, ptrdiff_t column, size_t at, size_t k,
-                                             size_t stride, size_t n) {
-  if (n > 5 && column >= 0 && (size_t)column + (n - 1) * stride + k <= r->args->window.in[2])
-    cn_blocked_depthwise_tile_f32(r, row, y, column, at, 1, k, stride, n);
-  else cn_blocked_depthwise_tile_f32(r, row, y, column, at, 0, k, stride, n);
+/* Rows of a square window of k that output row y reads, by its stride. */
+CN_INLINE cn_blocked_taps cn_blocked_depthwise_seen(const cn_window *w, size_t y, size_t k, size_t stride) {
+  const ptrdiff_t top = (ptrdiff_t)(y * stride) - w->pad[1], below = (ptrdiff_t)w->in[1] - top;
+  const cn_blocked_taps seen = {top < 0 ? cn_min(k, (size_t)-top) : 0, below < 0 ? 0 : cn_min(k, (size_t)below)};
+  return seen;
 }
 
-/* Outputs x .. end of row y, the first at `at`, by tiles of eight or fewer, as equal as can be; k, stride: literals. */
-CN_KERNEL void cn_blocked_depthwise_tiles_f32(const cn_blocked_depthwise_row *r, size_t y, size_t x, size_t end, size_t at, size_t k, size_t stride) {
+/* Where the first of them begins. */
+CN_INLINE const float *cn_blocked_depthwise_first(const cn_blocked_depthwise_row *r, size_t y, cn_blocked_taps seen, size_t stride) {
   const cn_window *w = &r->args->window;
-  const size_t lanes = CN_VF32_LANES;
-  const ptrdiff_t top = (ptrdiff_t)(y * stride) - w->pad[1], below = (ptrdiff_t)w->in[1] - top;
-  const cn_blocked_taps ty = {top < 0 ? cn_min(k, (size_t)-top) : 0, below < 0 ? 0 : cn_min(k, (size_t)below)};
-  const float *row = r->in + (top + (ptrdiff_t)ty.lo) * (ptrdiff_t)(w->in[2] * lanes);
-  for (size_t tiles = cn_ceil_div(end - x, 8), n; x < end; x += n, tiles--, at += n * lanes) {
-    const ptrdiff_t column = (ptrdiff_t)(x * stride) - w->pad[2];
+  return r->in + ((ptrdiff_t)(y * stride + seen.lo) - w->pad[1]) * (ptrdiff_t)(w->in[2] * CN_VF32_LANES);
+}
+
+/* The same of `rows` rows of outputs, n apart, of which row and seen are row y's; inside or not: of few outputs one that looks is as quick. */
+CN_KERNEL void cn_blocked_depthwise_down_f32(const cn_blocked_depthwise_row *r, const float *row, cn_blocked_taps seen, size_t y, size_t rows, ptrdiff_t column,
+                                             size_t at, size_t k, size_t stride, size_t n) {
+  const cn_window *w = &r->args->window;
+  for (;; at += n * CN_VF32_LANES) {
+    if (n > 5 && column >= 0 && (size_t)column + (n - 1) * stride + k <= w->in[2]) cn_blocked_depthwise_tile_f32(r, row, seen, column, at, 1, k, stride, n);
+    else cn_blocked_depthwise_tile_f32(r, row, seen, column, at, 0, k, stride, n);
+    if (--rows == 0) return;
+    seen = cn_blocked_depthwise_seen(w, ++y, k, stride);
+    row = cn_blocked_depthwise_first(r, y, seen, stride);
+  }
+}
+
+/* Outputs x .. end of row y, the first at `at`, by tiles of eight or fewer, as equal as can be; of more rows than one where a tile is all of each. k,
+ * stride: literals. */
+CN_KERNEL void cn_blocked_depthwise_tiles_f32(const cn_blocked_depthwise_row *r, size_t y, size_t rows, size_t x, size_t end, size_t at, size_t k, size_t stride) {
+  const cn_window *w = &r->args->window;
+  const cn_blocked_taps s = cn_blocked_depthwise_seen(w, y, k, stride);
+  const float *row = cn_blocked_depthwise_first(r, y, s, stride);
+  for (size_t tiles = cn_ceil_div(end - x, 8), n; x < end; x += n, tiles--, at += n * CN_VF32_LANES) {
+    const ptrdiff_t c = (ptrdiff_t)(x * stride) - w->pad[2];
     n = cn_ceil_div(end - x, tiles);
     switch (n) {
-      case 8: cn_blocked_depthwise_some_f32(r, row, ty, column, at, k, stride, 8); break;
-      case 7: cn_blocked_depthwise_some_f32(r, row, ty, column, at, k, stride, 7); break;
-      case 6: cn_blocked_depthwise_some_f32(r, row, ty, column, at, k, stride, 6); break;
-      case 5: cn_blocked_depthwise_some_f32(r, row, ty, column, at, k, stride, 5); break;
-      case 4: cn_blocked_depthwise_some_f32(r, row, ty, column, at, k, stride, 4); break;
-      case 3: cn_blocked_depthwise_some_f32(r, row, ty, column, at, k, stride, 3); break;
-      case 2: cn_blocked_depthwise_some_f32(r, row, ty, column, at, k, stride, 2); break;
-      default: cn_blocked_depthwise_some_f32(r, row, ty, column, at, k, stride, 1); break;
+      case 8: cn_blocked_depthwise_down_f32(r, row, s, y, rows, c, at, k, stride, 8); break;
+      case 7: cn_blocked_depthwise_down_f32(r, row, s, y, rows, c, at, k, stride, 7); break;
+      case 6: cn_blocked_depthwise_down_f32(r, row, s, y, rows, c, at, k, stride, 6); break;
+      case 5: cn_blocked_depthwise_down_f32(r, row, s, y, rows, c, at, k, stride, 5); break;
+      case 4: cn_blocked_depthwise_down_f32(r, row, s, y, rows, c, at, k, stride, 4); break;
+      case 3: cn_blocked_depthwise_down_f32(r, row, s, y, rows, c, at, k, stride, 3); break;
+      case 2: cn_blocked_depthwise_down_f32(r, row, s, y, rows, c, at, k, stride, 2); break;
+      default: cn_blocked_depthwise_down_f32(r, row, s, y, rows, c, at, k, stride, 1); break;
     }
   }
 }
@@ -231,9 +248,10 @@ CN_KERNEL void cn_blocked_depthwise_block_f32(const cn_blocked_depthwise_f32_arg
   r.weights = a->weights + block * cn_volume(w->kernel) * lanes;
   r.bias = a->ep.flags & CN_EP_ROW_BIAS ? cn_vf32_load(a->ep.bias + block * lanes) : cn_vf32_zero();
   r.out = out;
-  for (size_t p = p0, y = p0 / width, x = p0 % width, end; p < p1; p += end - x, y++, x = 0) {
+  for (size_t p = p0, y = p0 / width, x = p0 % width, end, rows; p < p1; p += rows * (end - x), y += rows, x = 0) {
     end = cn_min(width, x + (p1 - p));
-    if (tiles) cn_blocked_depthwise_tiles_f32(&r, y, x, end, at + (p - p0) * lanes, k, stride);
+    rows = tiles && width <= 8 && x == 0 ? cn_max(1, (p1 - p) / width) : 1;
+    if (tiles) cn_blocked_depthwise_tiles_f32(&r, y, rows, x, end, at + (p - p0) * lanes, k, stride);
     else cn_blocked_depthwise_row_f32(&r, y, x, end, at + (p - p0) * lanes);
   }
 }
