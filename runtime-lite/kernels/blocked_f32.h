@@ -521,8 +521,8 @@ CN_KERNEL void cn_blocked_body_f32(const cn_blocked_conv_f32_args *a, float *scr
   const size_t together = cn_blocked_singly(a->input, way) ? 1 : held / span;
   const size_t image_in = (plain ? a->window.c : k.slice * CN_VF32_LANES) * cn_volume(a->window.in);
   float *copy = scratch + zeros, *behind = copy + cn_blocked_copy(&a->window, a->input, span, CN_VF32_LANES);
-  int32_t *places = (int32_t *)(void *)(behind + a->room + cn_blocked_packed(&a->window, a->input, way, CN_VF32_LANES)), *ys = places + k.taps * CN_BLOCKED_PLACES;
-  int32_t *xs = ys + most + 32;
+  int32_t *places = (int32_t *)(void *)(behind + a->room + cn_blocked_packed(&a->window, a->input, way, CN_VF32_LANES));
+  int32_t *ys = k.dense ? NULL : places + k.taps * CN_BLOCKED_PLACES, *xs = k.dense ? NULL : ys + most + 32;
   cn_blocked_copied copied = {0, 0, 0, 0};
   memset(scratch, 0, zeros * sizeof *scratch);
   for (size_t t = t0; t < t1;) {
