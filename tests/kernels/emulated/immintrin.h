@@ -210,6 +210,8 @@ EMULATED(EmulatedFloats) emulated_permutex2var_ps(EmulatedFloats a, EmulatedInts
   return v.ps;
 }
 
+#define _mm512_mask_permutexvar_ps(otherwise, k, at, a) emulated_mask_mov_ps(otherwise, k, _mm512_permutexvar_ps(at, a))
+
 #define _mm512_permute_ps(a, order) ((EmulatedFloats){_mm256_permute_ps((a).lo, order), _mm256_permute_ps((a).hi, order)})
 #define _mm512_shuffle_f32x4 emulated_shuffle_f32x4
 EMULATED(EmulatedFloats) emulated_shuffle_f32x4(EmulatedFloats a, EmulatedFloats b, int order) {
