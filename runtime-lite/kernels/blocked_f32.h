@@ -284,7 +284,7 @@ CN_KERNEL void cn_blocked_depth_f32(const cn_blocked_job *j, size_t i0, size_t i
   const float *in = j->in + i0 * j->area + (dense ? p * CN_VF32_LANES : 0);
   while (i0 < i1) {
     const size_t left = k->slice == k->blocks ? k->blocks - i0 : k->slice - i0 % k->slice, n = cn_min(left, i1 - i0); /* of a slice, whose last block may be in part */
-    const size_t whole = spread || k->run != CN_VF32_LANES ? 0 : n == left && k->last < k->run ? n - 1 : n, channels = k->taps * k->run;
+    const size_t whole = spread ? 0 : n == left && k->last < k->run ? n - 1 : n, channels = k->taps * k->run;
     if (whole && dense && few) cn_blocked_dense_f32(in, j->area, whole, weights, ahead, step, 4, k->blocks >= 16, nb, np, sums);
     else if (whole && dense) cn_blocked_dense_f32(in, j->area, whole, weights, ahead, step, 1, k->blocks >= 16, nb, np, sums);
     else if (whole && few) cn_blocked_placed_f32(j, in, whole, places, weights, ahead, step, 4, nb, np, sums);
