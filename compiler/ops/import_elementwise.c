@@ -203,16 +203,15 @@ bool import_mod(OpContext *c) {
   return give(c, build_fn2(&c->b, fmod ? SC_fmod : SC_mod, c->in[0], c->in[1]));
 }
 
-/* Whether v is the one number 2. */
-static bool is_two(Builder *b, Value *v) {
+/* Whether v is the one number `want`. */
+static bool is_number(Builder *b, Value *v, int want) {
   const double *real;
   const int64_t *whole;
   size_t n;
-  if (build_const_floats(b, v, &real, &n)) return n == 1 && real[0] == 2;
-  return build_const_ints(b, v, &whole, &n) && n == 1 && whole[0] == 2;
+  if (build_const_floats(b, v, &real, &n)) return n == 1 && real[0] == (double)want;
+  return build_const_ints(b, v, &whole, &n) && n == 1 && whole[0] == want;
 }
 
-/* Computed in the wider of the two types when they differ. A square is a product, rounded correctly. */
 /* Whether exponents of an integer type are numbers of the base's: all are, or they are constants that are. */
 static bool are_exact(Builder *b, DType base, Value *y) {
   const int64_t most = INT64_C(1) << (base == DT_bf16 ? 8 : base == DT_f16 ? 11 : base == DT_f32 ? 24 : 53), *known;
@@ -224,16 +223,22 @@ static bool are_exact(Builder *b, DType base, Value *y) {
   return true;
 }
 
+/* Computed in the wider of the two types when they differ. Squares and cubes are products: a square is rounded correctly, a cube twice, and is no less exact for that
+ * where the square is subnormal or infinite, since it is 0 or infinite itself. */
 bool import_pow(OpContext *c) {
-  Value *y;
+  Value *x = c->in[0], *y;
   if (!legacy_broadcast(c, &y)) return false;
   DType tx = op_dtype(c, 0), ty = y->type.dtype, t = tx;
   if (tx != ty) {
     bool fx = dtype_is_float(tx), fy = dtype_is_float(ty);
     t = fx && fy ? (dtype_rows[tx].bits >= dtype_rows[ty].bits ? tx : ty) : fx ? (are_exact(&c->b, tx, y) ? tx : DT_f64) : fy ? (ty == DT_f64 || dtype_rows[tx].bits > 16 ? DT_f64 : ty) : DT_s64;
   }
-  if (t == tx && dtype_is_float(t) && y->type.rank <= c->in[0]->type.rank && is_two(&c->b, y)) return give(c, build_fn2(&c->b, SC_mul, c->in[0], c->in[0]));
-  Value *p = build_fn2(&c->b, SC_pow, build_cast(&c->b, c->in[0], t, true), build_cast(&c->b, y, t, true));
+  if (t == tx && dtype_is_float(t) && y->type.rank <= x->type.rank) {
+    const bool cube = is_number(&c->b, y, 3);
+    Value *square = cube || is_number(&c->b, y, 2) ? build_fn2(&c->b, SC_mul, x, x) : NULL;
+    if (square) return give(c, cube ? build_fn2(&c->b, SC_mul, square, x) : square);
+  }
+  Value *p = build_fn2(&c->b, SC_pow, build_cast(&c->b, x, t, true), build_cast(&c->b, y, t, true));
   return give(c, build_cast(&c->b, p, tx, true));
 }
 

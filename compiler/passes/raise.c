@@ -2,11 +2,15 @@
  *
  *   e / sum(e), e = exp(x - max(x))                    softmax
  *   x * sigmoid(x)                                     silu
+ *   x * tanh(softplus(x))                              mish
  *   erf(x / sqrt(2)), by a product too                 that of GELU, in one function
+ *   x (1 + tanh(a x + b x^3)) / 2                      GELU by tanh, where a and b are its factors
  *   d / sqrt(mean(d * d) + eps), d = x - mean(x)       normalisation, by its root's inverse too; d = x: without mean
  *
  * and a factor or term behind a normalisation its scale or bias. Found by what is computed, not by names or by order. */
 #include "passes/passes.h"
+
+#include <math.h>
 
 typedef struct Raise { uint32_t *uses; uint32_t n; } Raise;
 
@@ -129,6 +133,12 @@ static Value *raise_silu(Builder *b, Value *x, Value *s) {
   return build_fn1(b, x->type.dtype == DT_f32 ? SC_silu_product : SC_silu, x);
 }
 
+static Value *raise_mish(Builder *b, Value *x, Value *t) {
+  Value *s, *of;
+  if (!is_here(b, t) || !is_fn(t, SC_tanh, &s, NULL) || !is_here(b, s) || !is_fn(s, SC_softplus, &of, NULL) || of != x) return NULL;
+  return build_fn1(b, SC_mish, x);
+}
+
 /* erf of x over the root of two, or times its inverse, as near as f32 has them */
 static Value *raise_erf(Builder *b, const Value *v) {
   Value *x, *y, *of = NULL;
@@ -136,6 +146,98 @@ static Value *raise_erf(Builder *b, const Value *v) {
   if (is_fn(v, SC_div, &x, &y)) of = is_number(b, y, (double)0x1.6a09e6p+0f) ? x : NULL;
   else if (is_fn(v, SC_mul, &x, &y)) of = is_number(b, y, (double)0x1.6a09e6p-1f) ? x : is_number(b, x, (double)0x1.6a09e6p-1f) ? y : NULL;
   return of ? build_fn1(b, SC_erf_sqrt2, of) : NULL;
+}
+
+/* ---- GELU by tanh ---- */
+enum { CUBIC = 3, CUBIC_DEPTH = 7 };
+
+static void multiply(double *p, const double *q) {
+  double r[2 * CUBIC + 1] = {0};
+  for (int i = 0; i <= CUBIC; i++)
+    for (int j = 0; j <= CUBIC; j++) r[i + j] += p[i] * q[j];
+  for (int i = 0; i <= 2 * CUBIC; i++) {
+    if (i <= CUBIC) p[i] = r[i];
+    else if (r[i] != 0) p[0] = NAN;
+  }
+}
+
+/* The factors of 1, x, x^2, x^3 in v, NaN where it is no such polynomial; in whatever order it is computed. */
+static void read_cubic(Builder *b, const Value *v, const Value *x, int depth, double p[CUBIC + 1]) {
+  Value *left, *right;
+  double q[CUBIC + 1];
+  float f;
+  memset(p, 0, (CUBIC + 1) * sizeof *p);
+  if (v == x) {
+    p[1] = 1;
+  } else if (scalar_f32(b, v, &f)) {
+    p[0] = (double)f;
+  } else if (depth == 0 || !is_here(b, v)) {
+    p[0] = NAN;
+  } else if (is_fn(v, SC_mul, &left, &right)) {
+    read_cubic(b, left, x, depth - 1, p);
+    read_cubic(b, right, x, depth - 1, q);
+    multiply(p, q);
+  } else if (is_fn(v, SC_add, &left, &right)) {
+    read_cubic(b, left, x, depth - 1, p);
+    read_cubic(b, right, x, depth - 1, q);
+    for (int i = 0; i <= CUBIC; i++) p[i] += q[i];
+  } else {
+    p[0] = NAN;
+  }
+}
+
+/* Whether v is the cubic of x whose tanh stands for the error function (Hendrycks and Gimpel, "Gaussian Error Linear Units"), as near as products of
+ * rounded factors have it. */
+static bool is_gelu_cubic(Builder *b, const Value *v, const Value *x) {
+  const double a = 0x1.9884533d43651p-1 /* sqrt(2 / pi) */, factors[CUBIC + 1] = {0, a, 0, 0.044715 * a};
+  double p[CUBIC + 1];
+  read_cubic(b, v, x, CUBIC_DEPTH, p);
+  for (int i = 0; i <= CUBIC; i++)
+    if (!(fabs(p[i] - factors[i]) <= 1e-6 * factors[i])) return false;
+  return true;
+}
+
+/* v = half of *x */
+static bool is_half(Builder *b, const Value *v, Value **x) {
+  Value *y;
+  if (!is_here(b, v)) return false;
+  if (is_fn(v, SC_div, x, &y)) return is_number(b, y, 2);
+  if (!is_fn(v, SC_mul, x, &y)) return false;
+  if (is_number(b, y, 0.5)) return true;
+  const bool first = is_number(b, *x, 0.5);
+  *x = y;
+  return first;
+}
+
+/* v = 1 + tanh(*u) */
+static bool is_tanh_gate(Builder *b, const Value *v, Value **u) {
+  Value *x, *y;
+  if (!is_here(b, v) || !is_fn(v, SC_add, &x, &y)) return false;
+  Value *tanh = is_number(b, y, 1) ? x : is_number(b, x, 1) ? y : NULL;
+  return is_here(b, tanh) && is_fn(tanh, SC_tanh, u, NULL);
+}
+
+/* gate times x, which its argument is a cubic of; the half is in v, x or the gate. */
+static Value *raise_gelu_product(Builder *b, Value *gate, Value *x, bool halved) {
+  Value *u, *half;
+  if (is_tanh_gate(b, gate, &u)) {
+    if (!halved && !is_half(b, x, &x)) return NULL;
+  } else if (halved || !is_half(b, gate, &half) || !is_tanh_gate(b, half, &u)) {
+    return NULL;
+  }
+  return is_gelu_cubic(b, u, x) ? build_fn1(b, SC_gelu_tanh, x) : NULL;
+}
+
+static Value *raise_gelu_tanh(Builder *b, Value *v) {
+  Value *whole = v, *x, *y;
+  const bool halved = is_half(b, v, &whole);
+  if (halved && is_here(b, whole) && is_fn(whole, SC_mul, &x, &y)) {
+    Value *r = raise_gelu_product(b, x, y, true);
+    if (r || (r = raise_gelu_product(b, y, x, true))) return r;
+  }
+  if (!is_fn(v, SC_mul, &x, &y)) return NULL;
+  Value *r = raise_gelu_product(b, x, y, false);
+  return r ? r : raise_gelu_product(b, y, x, false);
 }
 
 /* A normalisation without scale (bias) that only this node reads, times (plus) k. */
@@ -155,9 +257,13 @@ static bool raise(Builder *b, const Node *n, Value **ret, void *user) {
   if (is_fn(n->out[0], SC_div, &x, &y)) {
     v = raise_softmax(b, x, y);
     if (!v) v = raise_norm(b, x, y, false);
+    if (!v) v = raise_gelu_tanh(b, n->out[0]);
   } else if (is_fn(n->out[0], SC_mul, &x, &y)) {
     v = raise_silu(b, x, y);
     if (!v) v = raise_silu(b, y, x);
+    if (!v) v = raise_mish(b, x, y);
+    if (!v) v = raise_mish(b, y, x);
+    if (!v) v = raise_gelu_tanh(b, n->out[0]);
     if (!v) v = raise_norm(b, x, y, true);
     if (!v) v = raise_norm(b, y, x, true);
     if (!v) v = absorb(b, user, x, y, true);

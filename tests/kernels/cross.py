@@ -1,11 +1,11 @@
 """Runs the kernel tests of targets that this machine does not run by itself, on what plays it.
 
-usage: cross.py SOURCE_ROOT FILE.c...
+usage: cross.py SOURCE_ROOT CASES FILE.c...
 
 Other machines under qemu: on AArch64 its own kernels, on a big-endian one the portable ones. AVX-512 on x86-64 without it: AVX2, by
-emulated/immintrin.h; a quarter of the cases. The files are those of the native program, without what asks the CPU for its features. A
-machine is skipped where its cross compiler or qemu-user is missing (tests/install-deps); with none at all the exit status is 77, Meson's
-word for skipped.
+emulated/immintrin.h. CASES of each kernel, fewer than a machine's own, since what plays one takes many times as long. The files are
+those of the native program, without what asks the CPU for its features. A machine is skipped where its cross compiler or qemu-user is
+missing (tests/install-deps); with none at all the exit status is 77, Meson's word for skipped.
 """
 
 import concurrent.futures
@@ -61,7 +61,7 @@ def played_by_avx2(root):
     if not targets or not has.issuperset(("avx2", "fma")):
         return []
     # Without much optimisation: gcc takes longer for the code than the tests do.
-    compiler = ["gcc", "-O1", f"-isystem{root}/tests/kernels/emulated", '-DOWN_CPU=""', "-DN_CASES=150"]
+    compiler = ["gcc", "-O1", f"-isystem{root}/tests/kernels/emulated", '-DOWN_CPU=""']
     return [Machine("AVX-512 by AVX2", compiler, targets)]
 
 
@@ -72,9 +72,9 @@ def run(command):
         raise SystemExit(f"{' '.join(map(str, command))}\n{done.stdout[-4000:]}{done.stderr[-4000:]}")
 
 
-def build(root, machine, sources, folder):
+def build(root, machine, cases, sources, folder):
     """Return the program for one machine."""
-    common = [*machine.compiler, "-std=gnu11", "-ffp-contract=off", f"-I{folder}", f"-I{root}/runtime-lite", f"-I{root}",
+    common = [*machine.compiler, f"-DN_CASES={cases}", "-std=gnu11", "-ffp-contract=off", f"-I{folder}", f"-I{root}/runtime-lite", f"-I{root}",
               f"-I{root}/tests/kernels"]
     words = [row(t, "TARGET")[0] for t in machine.targets]
     (folder / "kernel_sets.h").write_text(f"#define KERNEL_SETS {' '.join(f'X({w})' for w in words)}\n")
@@ -94,7 +94,8 @@ def build(root, machine, sources, folder):
 
 def main():
     root = pathlib.Path(sys.argv[1]).resolve()
-    sources = [pathlib.Path(s) for s in sys.argv[2:]]
+    cases = int(sys.argv[2])
+    sources = [pathlib.Path(s) for s in sys.argv[3:]]
     status = SKIPPED
     for machine in played_by_qemu(root) + played_by_avx2(root):
         missing = [tool for tool in (machine.compiler[0], *machine.runner) if not shutil.which(tool)]
@@ -103,7 +104,7 @@ def main():
             continue
         status = 0 if status == SKIPPED else status
         with tempfile.TemporaryDirectory() as folder:
-            program = build(root, machine, sources, pathlib.Path(folder))
+            program = build(root, machine, cases, sources, pathlib.Path(folder))
             print(f"{machine.name}:", flush=True)
             status |= subprocess.run([*machine.runner, program], check=False).returncode != 0
     return status
