@@ -31,22 +31,29 @@ CN_KERNEL void cn_depthwise_store_f32(const cn_depthwise_f32_args *a, cn_vf32 v,
   cn_vf32_store_n(a->out + at, v, n);
 }
 
+/* n vectors of results, a literal; at: the first result, left: columns from there on. */
+CN_KERNEL void cn_depthwise_vectors_f32(const cn_depthwise_f32_args *a, const cn_plane *p, const float *src, const float *weights, size_t n, const cn_four *f,
+                                        size_t channel, size_t at, size_t left) {
+  cn_vf32 acc[4];
+  cn_window_vector_f32(&a->window, p, src, weights, CN_WINDOW_DOT, n, f->step, acc);
+  CN_UNROLL(4)
+  for (size_t i = 0; i < n; i++) cn_depthwise_store_f32(a, acc[i], channel, at + i * f->next, left - i * f->along);
+}
+
 /* A band of one channel from its copy; at: of the band's first result. */
 CN_KERNEL void cn_depthwise_band_f32(const cn_depthwise_f32_args *a, const cn_plane *p, const float *src, size_t channel,
                                      size_t rows, size_t at) {
   const cn_window *w = &a->window;
   const float *weights = a->weights + channel * cn_volume(w->kernel);
-  const size_t down = w->stride[1] * p->row;
-  for (size_t i = 0; i < rows; i += 4) {
-    const size_t n = cn_min(4, rows - i);
-    for (size_t x = 0; x < w->out[2]; x += CN_VF32_LANES) {
-      cn_vf32 acc[4];
-      if (n == 4) cn_window_vector_f32(w, p, src + i * down + x, weights, CN_WINDOW_DOT, 4, acc);
-      for (size_t r = 0; r < n; r++) {
-        if (n < 4) cn_window_vector_f32(w, p, src + (i + r) * down + x, weights, CN_WINDOW_DOT, 1, acc + r);
-        cn_depthwise_store_f32(a, acc[r], channel, at + (i + r) * w->out[2] + x, w->out[2] - x);
-      }
-    }
+  const size_t width = w->out[2], down = w->stride[1] * p->row;
+  for (size_t i = 0; i < rows;) {
+    const cn_four f = cn_four_f32(w, p, rows - i);
+    const float *from = src + i * down;
+    const size_t to = at + i * width;
+    size_t x = 0;
+    for (; x + f.width < width + CN_VF32_LANES; x += f.width) cn_depthwise_vectors_f32(a, p, from + x, weights, 4, &f, channel, to + x, width - x);
+    for (; x < width; x += CN_VF32_LANES) cn_depthwise_vectors_f32(a, p, from + x, weights, 1, &f, channel, to + x, width - x);
+    i += f.rows;
   }
 }
 

@@ -88,20 +88,32 @@ CN_KERNEL cn_vf32 cn_window_step_f32(int op, cn_vf32 x, cn_vf32 v, cn_vf32 acc) 
   return op == CN_WINDOW_DOT ? cn_vf32_fma(x, v, acc) : op == CN_WINDOW_MAX ? cn_vf32_maxn(acc, v) : cn_vf32_add(acc, v);
 }
 
-/* acc[rows] of one vector of columns, rows output rows below each other: all taps in order, but of a sum each row of taps by itself: one
- * sum of a large window would round more. src points at the window of the first; weights [taps] for CN_WINDOW_DOT. op and rows are literals. */
+/* Four vectors of results that are computed together, since one would wait for its own sum: below each other, or side by side where rows are fewer. */
+typedef struct cn_four {
+  size_t rows, width; /* of the results that a turn takes */
+  size_t step, next;  /* floats from one vector's windows to the next one's, and from its results */
+  size_t along;       /* columns from one to the next */
+} cn_four;
+
+CN_INLINE cn_four cn_four_f32(const cn_window *w, const cn_plane *p, size_t rows) {
+  const cn_four below = {4, CN_VF32_LANES, w->stride[1] * p->row, w->out[2], 0}, beside = {1, 4 * CN_VF32_LANES, CN_VF32_LANES, CN_VF32_LANES, CN_VF32_LANES};
+  return rows >= 4 ? below : beside;
+}
+
+/* acc[n] of n vectors of results whose windows lie `step` floats apart: all taps in order, but of a sum each row of taps by itself: one
+ * sum of a large window would round more. src points at the window of the first; weights [taps] for CN_WINDOW_DOT. op and n are literals. */
 CN_KERNEL void cn_window_any_f32(const cn_window *w, const cn_plane *p, const float *src, const float *weights, int op,
-                                 size_t rows, cn_vf32 *acc) {
-  const size_t down = w->stride[1] * p->row, skip = w->dilation[2] / w->stride[2], turn = w->dilation[2] % w->stride[2];
+                                 size_t n, size_t step, cn_vf32 *acc) {
+  const size_t skip = w->dilation[2] / w->stride[2], turn = w->dilation[2] % w->stride[2];
   cn_vf32 above[4];
   CN_UNROLL(4)
-  for (size_t i = 0; i < rows; i++) above[i] = cn_vf32_zero();
+  for (size_t i = 0; i < n; i++) above[i] = cn_vf32_zero();
   for (size_t kz = 0; kz < w->kernel[0]; kz++) {
     for (size_t ky = 0; ky < w->kernel[1]; ky++) {
       const float *s = src + kz * p->slice + ky * w->dilation[1] * p->row;
       if (op == CN_WINDOW_SUM) {
         CN_UNROLL(4)
-        for (size_t i = 0; i < rows; i++) {
+        for (size_t i = 0; i < n; i++) {
           above[i] = cn_vf32_add(above[i], acc[i]);
           acc[i] = cn_vf32_zero();
         }
@@ -109,7 +121,7 @@ CN_KERNEL void cn_window_any_f32(const cn_window *w, const cn_plane *p, const fl
       for (size_t kx = 0, q = 0; kx < w->kernel[2]; kx++) {
         const cn_vf32 x = op == CN_WINDOW_DOT ? cn_vf32_set1(*weights++) : cn_vf32_zero();
         CN_UNROLL(4)
-        for (size_t i = 0; i < rows; i++) acc[i] = cn_window_step_f32(op, x, cn_vf32_load(s + q * p->pitch + i * down), acc[i]);
+        for (size_t i = 0; i < n; i++) acc[i] = cn_window_step_f32(op, x, cn_vf32_load(s + q * p->pitch + i * step), acc[i]);
         s += skip;
         q += turn;
         if (q >= w->stride[2]) {
@@ -121,16 +133,16 @@ CN_KERNEL void cn_window_any_f32(const cn_window *w, const cn_plane *p, const fl
   }
   if (op == CN_WINDOW_SUM) {
     CN_UNROLL(4)
-    for (size_t i = 0; i < rows; i++) acc[i] = cn_vf32_add(above[i], acc[i]);
+    for (size_t i = 0; i < n; i++) acc[i] = cn_vf32_add(above[i], acc[i]);
   }
 }
 
 /* From the start. */
 CN_KERNEL void cn_window_vector_f32(const cn_window *w, const cn_plane *p, const float *src, const float *weights, int op,
-                                    size_t rows, cn_vf32 *acc) {
+                                    size_t n, size_t step, cn_vf32 *acc) {
   CN_UNROLL(4)
-  for (size_t i = 0; i < rows; i++) acc[i] = op == CN_WINDOW_MAX ? cn_vf32_set1(cn_least_f32()) : cn_vf32_zero();
-  cn_window_any_f32(w, p, src, weights, op, rows, acc);
+  for (size_t i = 0; i < n; i++) acc[i] = op == CN_WINDOW_MAX ? cn_vf32_set1(cn_least_f32()) : cn_vf32_zero();
+  cn_window_any_f32(w, p, src, weights, op, n, step, acc);
 }
 
 #endif

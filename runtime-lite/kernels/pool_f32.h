@@ -27,13 +27,14 @@ CN_KERNEL cn_vf32 cn_pool_finish_f32(cn_vf32 v, int op, const float *counts, flo
   return op == CN_WINDOW_SUM ? cn_vf32_div(v, cn_vf32_mul(cn_vf32_load(counts), cn_vf32_set1(rows_count))) : v;
 }
 
-/* n output rows (op and n are literals) of a vector at column x, read from the copy. */
-CN_KERNEL void cn_pool_rows_f32(const cn_pool_f32_args *a, const cn_plane *p, const float *src, int op, size_t n, const float *counts,
-                                const float *rows_count, float *out, size_t lanes) {
+/* n vectors of results (op and n are literals) from column x on, read from the copy; left: columns from there on. */
+CN_KERNEL void cn_pool_vectors_f32(const cn_pool_f32_args *a, const cn_plane *p, const float *src, int op, size_t n, const cn_four *f, const float *counts,
+                                   const float *rows_count, float *out, size_t left) {
   cn_vf32 acc[4];
-  cn_window_vector_f32(&a->window, p, src, 0, op, n, acc);
+  cn_window_vector_f32(&a->window, p, src, 0, op, n, f->step, acc);
   CN_UNROLL(4)
-  for (size_t i = 0; i < n; i++) cn_vf32_store_n(out + i * a->window.out[2], cn_pool_finish_f32(acc[i], op, counts, rows_count[i]), lanes);
+  for (size_t i = 0; i < n; i++)
+    cn_vf32_store_n(out + i * f->next, cn_pool_finish_f32(acc[i], op, counts + i * f->along, rows_count[f->along ? 0 : i]), left - i * f->along);
 }
 
 /* What rows y .. y + n count of their windows. */
@@ -47,14 +48,15 @@ CN_KERNEL void cn_pool_band_f32(const cn_pool_f32_args *a, const cn_plane *p, co
                                 const float *counts, float *out) {
   const size_t width = a->window.out[2], down = a->window.stride[1] * p->row;
   for (size_t i = 0; i < rows;) {
-    const size_t n = rows - i >= 4 ? 4 : 1;
+    const cn_four f = cn_four_f32(&a->window, p, rows - i);
+    const float *from = src + i * down;
+    float *to = out + i * width;
     float rows_count[4] = {0};
-    cn_pool_rows_count(a, op, z, y + i, n, rows_count);
-    for (size_t x = 0; x < width; x += CN_VF32_LANES) {
-      if (n == 4) cn_pool_rows_f32(a, p, src + i * down + x, op, 4, counts + x, rows_count, out + i * width + x, width - x);
-      else cn_pool_rows_f32(a, p, src + i * down + x, op, 1, counts + x, rows_count, out + i * width + x, width - x);
-    }
-    i += n;
+    size_t x = 0;
+    cn_pool_rows_count(a, op, z, y + i, f.rows, rows_count);
+    for (; x + f.width < width + CN_VF32_LANES; x += f.width) cn_pool_vectors_f32(a, p, from + x, op, 4, &f, counts + x, rows_count, to + x, width - x);
+    for (; x < width; x += CN_VF32_LANES) cn_pool_vectors_f32(a, p, from + x, op, 1, &f, counts + x, rows_count, to + x, width - x);
+    i += f.rows;
   }
 }
 
