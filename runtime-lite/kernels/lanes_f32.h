@@ -51,6 +51,7 @@ CN_KERNEL cn_vf32 cn_gelu_tanh_vf32(cn_vf32 x) { return cn_gelu_fill_far_vf32(x,
 /* out[0 .. n) of x, which may be out. */
 CN_KERNEL void cn_lanes_f32(float *out, const float *x, size_t n, cn_vf32 (*vector)(cn_vf32), float (*one)(float)) {
   const size_t whole = n / CN_VF32_LANES * CN_VF32_LANES;
+  CN_OPAQUE(out); /* clang would take the first lane from the vector that is stored, and make masked vectors of the caller's loop over the other fifteen */
   for (size_t i = 0; i < whole; i += CN_VF32_LANES) cn_vf32_store(out + i, vector(cn_vf32_load(x + i)));
   for (size_t i = whole; i < n; i++) out[i] = one(x[i]);
 }
