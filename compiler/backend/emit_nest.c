@@ -9,21 +9,20 @@ enum { LANES = 16, STRIP = 64, BLOCK = 2048, TURNED = 64, UNROLLED = 64 /* turns
 
 static const char *index_type(const NestPrinter *p) { return p->wide ? "int64_t" : "int32_t"; }
 
-/* Where an axis ends, and where it begins: of the one that is parted, these shares' bounds. */
-static Str axis_end(NestPrinter *p, uint32_t axis) {
+Str nest_axis_end(NestPrinter *p, uint32_t axis) {
   StrBuf b = sb_new(p->c->arena);
   if (p->parted == axis) return STR("b1");
   emit_dim(p->c, &b, p->n->extent[axis]);
   return sb_view(&b);
 }
 
-static const char *axis_begin(const NestPrinter *p, uint32_t axis) { return p->parted == axis ? "b0" : "0"; }
+const char *nest_axis_begin(const NestPrinter *p, uint32_t axis) { return p->parted == axis ? "b0" : "0"; }
 
 static const char *axis_name(const NestPrinter *p, uint32_t axis) { return arena_printf(p->c->arena, "i%u", axis).ptr; }
 
 void nest_open_loop(NestPrinter *p, uint32_t axis, unsigned indent) {
-  const Str end = axis_end(p, axis);
-  sb_printf(p->b, "%*sfor (%s i%u = %s; i%u < %s; i%u++) {\n", (int)indent, "", index_type(p), axis, axis_begin(p, axis), axis, end.ptr, axis);
+  const Str end = nest_axis_end(p, axis);
+  sb_printf(p->b, "%*sfor (%s i%u = %s; i%u < %s; i%u++) {\n", (int)indent, "", index_type(p), axis, nest_axis_begin(p, axis), axis, end.ptr, axis);
 }
 
 void nest_close_loop(NestPrinter *p, unsigned indent) { sb_printf(p->b, "%*s}\n", (int)indent, ""); }
@@ -81,9 +80,9 @@ static bool is_lanes(const NestPrinter *p, const ExprPrinter *e) {
 static void print_lanes(NestPrinter *p, ExprPrinter *e, ExprPrinter *rest, unsigned indent) {
   const uint32_t last = p->n->n_axes - 1;
   StrBuf *b = p->b;
-  const Str size = axis_end(p, last);
+  const Str size = nest_axis_end(p, last);
   int64_t extent;
-  sb_printf(b, "%*s%s i%u = %s;\n", (int)indent, "", index_type(p), last, axis_begin(p, last));
+  sb_printf(b, "%*s%s i%u = %s;\n", (int)indent, "", index_type(p), last, nest_axis_begin(p, last));
   sb_printf(b, "%*sfor (; i%u + %d <= %s; i%u += %d) {\n", (int)indent, "", last, LANES, size.ptr, last, LANES);
   expr_print_lane_calls(e, b, &(LaneLoop){last + 1, LANES, NULL, "int", "l", axis_name(p, last)}, indent + 2);
   sb_printf(b, "%*sCN_LANES\n%*sfor (int l = 0; l < %d; l++) {\n", (int)indent + 2, "", (int)indent + 2, "", LANES);
@@ -136,8 +135,8 @@ static uint32_t turned_axis(const NestPrinter *p) {
 /* TURNED places of the last axis at a time from here on, so that lines of the cache that several turns of an outer loop read stay in it. */
 static void open_turned(NestPrinter *p, unsigned indent) {
   const uint32_t last = p->n->n_axes - 1;
-  const Str size = axis_end(p, last);
-  sb_printf(p->b, "%*sfor (%s from = %s; from < %s; from += %d) {\n", (int)indent, "", index_type(p), axis_begin(p, last), size.ptr, TURNED);
+  const Str size = nest_axis_end(p, last);
+  sb_printf(p->b, "%*sfor (%s from = %s; from < %s; from += %d) {\n", (int)indent, "", index_type(p), nest_axis_begin(p, last), size.ptr, TURNED);
   sb_printf(p->b, "%*sconst %s to = %s - from < %d ? %s : from + %d;\n", (int)indent + 2, "", index_type(p), size.ptr, TURNED, size.ptr, TURNED);
 }
 
@@ -148,7 +147,7 @@ static bool is_short(const NestPrinter *p, int64_t *ret) {
 }
 
 static void print_map(NestPrinter *p) {
-  if (nest_transposes(p)) return;
+  if (nest_transposes(p) || nest_turns(p)) return;
   ExprPrinter e = nest_map_printer(p);
   int64_t extent = 0;
   const uint32_t n = p->n->n_axes;
@@ -306,14 +305,14 @@ static void reduce_strips(NestPrinter *p) {
   const Nest *n = p->n;
   StrBuf *b = p->b;
   uint32_t strip = p->outer - 1;
-  const Str size = axis_end(p, strip);
+  const Str size = nest_axis_end(p, strip);
   Str plain = p->coords[strip];
   p->coords[strip] = arena_printf(p->c->arena, "(i%u + l)", strip);
   /* nodes of the strip's own depth are printed inside, where l is known: with everything that depends on it */
   ExprPrinter e = nest_map_printer(p);
   expr_print_depth(&e, b, 0, 2);
   unsigned indent = open_loops(p, &e, 0, strip, 2);
-  sb_printf(b, "%*sfor (%s i%u = %s; i%u < %s; i%u += %d) {\n", (int)indent, "", index_type(p), strip, axis_begin(p, strip), strip, size.ptr, strip, STRIP);
+  sb_printf(b, "%*sfor (%s i%u = %s; i%u < %s; i%u += %d) {\n", (int)indent, "", index_type(p), strip, nest_axis_begin(p, strip), strip, size.ptr, strip, STRIP);
   indent += 2;
   sb_printf(b, "%*sconst int n = %s - i%u < %d ? (int)(%s - i%u) : %d;\n", (int)indent, "", size.ptr, strip, STRIP, size.ptr, strip, STRIP);
   Str zero = expr_const_text(p->c, n->acc, reduce_identity(n->reduce, n->acc));

@@ -22,6 +22,9 @@ typedef struct NestPrinter {
 
 NestPrinter nest_printer(EmitCtx *c, const Nest *n, EmitParams *ps, StrBuf *b);
 ExprPrinter nest_map_printer(NestPrinter *p);
+/* Where an axis ends, and where it begins: of the one that is parted, these shares' bounds. */
+Str nest_axis_end(NestPrinter *p, uint32_t axis);
+const char *nest_axis_begin(const NestPrinter *p, uint32_t axis);
 void nest_open_loop(NestPrinter *p, uint32_t axis, unsigned indent);
 void nest_close_loop(NestPrinter *p, unsigned indent);
 void nest_store(NestPrinter *p, ExprPrinter *e, Str value, unsigned indent);
@@ -33,6 +36,8 @@ void nest_arg_update(NestPrinter *p, Str value, unsigned indent);
 void nest_finish(NestPrinter *p, Str acc, const Str *coords, unsigned indent);
 /* Prints a map that transposes (emit_transpose.c); false: it does not, or its target has no vectors. */
 bool nest_transposes(NestPrinter *p);
+/* Prints a map that computes between a tensor in blocks of channels and another that is not; false likewise. */
+bool nest_turns(NestPrinter *p);
 SymbolSet nest_symbols(EmitCtx *c, const Nest *n);
 bool nest_is_narrow(const Program *p, const Nest *n); /* all indices are below 2^30 */
 
