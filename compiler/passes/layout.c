@@ -231,7 +231,10 @@ static uint32_t n_chained(const Layout *l, const Node *n) {
     case OP_CONV: return plain_window(n->attr, n->in[0], n->in[1], n->out[0]) ? 1 : 0;
     case OP_POOL: case OP_LRN: return is_image(n->out[0]) ? 1 : 0;
     case OP_RESHAPE: return is_image(n->in[0]) && is_image(n->out[0]) ? 1 : 0;
-    case OP_GATHER: case OP_REDUCE: case OP_VIEW: return is_grid(n->in[0]) && is_grid(n->out[0]) ? 1 : 0;
+    case OP_VIEW:
+      if (is_image(n->in[0]) && is_image(n->out[0])) return 1;
+      return is_grid(n->in[0]) && is_grid(n->out[0]) ? 1 : 0;
+    case OP_GATHER: case OP_REDUCE: return is_grid(n->in[0]) && is_grid(n->out[0]) ? 1 : 0;
     case OP_POINTWISE: return is_grid_of_any(n->out[0]) ? n->n_in : 0;
     case OP_CONCAT: return is_image(n->out[0]) ? n->n_in : 0;
     default: return 0;
@@ -527,7 +530,20 @@ static Affine widened_affine(Builder *b, const Affine *f, uint32_t rank) {
 /* Whether node n gives an image to blocked layers from one of as many channels. */
 static bool moves_places(const Node *n, const Layout *l) {
   const Value *x = n->in[0], *y = n->out[0];
-  return x->type.rank >= 4 && l->ahead[y->id] && is_grid(y) && y->type.dims[1] == x->type.dims[1];
+  const bool rows = x->type.rank == 3 && y->type.rank == 3 && is_image(y);
+  return (rows || (x->type.rank >= 4 && is_grid(y))) && l->ahead[y->id] && y->type.dims[1] == x->type.dims[1];
+}
+
+/* Of one row: places along it. */
+static bool layout_row_places(Builder *b, const Node *n, Layout *l, Value *x, Value **ret) {
+  const Affine *from = ((const ViewAttr *)n->attr)->index;
+  const Dim *along[5] = {NULL, NULL, NULL, affine_coef(&from[2], 2), NULL};
+  Affine index[5];
+  if (!is_of_places(&from[2])) return false;
+  for (uint32_t a = 0; a < 5; a++) index[a] = build_affine_coord(b, 5, a);
+  index[3] = (Affine){from[2].offset, arena_dup(b->ir->arena, along, sizeof along)};
+  const Type t = blocked_type(b, l, n->out[0]);
+  return give(b, l, n, build_view(b, with_rows_of(b, x, n->in[0]), 5, t.dims, index), ret);
 }
 
 static bool layout_places(Builder *b, const Node *n, Layout *l, Value **ret) {
@@ -537,6 +553,7 @@ static bool layout_places(Builder *b, const Node *n, Layout *l, Value **ret) {
   Affine index[MAX_RANK];
   if (!x || !moves_places(n, l)) return false;
   if (!is_coord(&from[0], y, 0) || !is_coord(&from[1], y, 1)) return false;
+  if (in == 3) return layout_row_places(b, n, l, x, ret);
   for (uint32_t a = 0; a < in; a++) {
     if (a > 1 && !is_of_places(&from[a])) return false;
     index[a] = widened_affine(b, &from[a], rank);
@@ -552,7 +569,7 @@ static bool layout_gather(Builder *b, const Node *n, Layout *l, Value **ret) {
   const GatherAxis *from = ((const GatherAttr *)n->attr)->axes;
   const uint32_t in = n->in[0]->type.rank, rank = y->type.rank;
   GatherAxis axes[MAX_RANK];
-  if (!x || !moves_places(n, l)) return false;
+  if (!x || in < 4 || !moves_places(n, l)) return false;
   for (uint32_t a = 0; a < in; a++) {
     axes[a] = from[a];
     if (a < 2 ? from[a].indirect || !is_coord(&from[a].affine, y, a) : !from[a].indirect && !is_of_places(&from[a].affine)) return false;
