@@ -7,9 +7,9 @@
  *   peak             prints `peak GFLOP/s`, and `read BYTES GB/s` for some sizes, of all threads
  *   turns FILE       calls take the first input in turns from a file: 64-bit sizes of a set and of how many, then all sets
  *   outputs FILE     writes what the call returned
- *   serve            prints READY {...}, then answers `RUN seconds samples` on standard input with a line of times
+ *   serve            prints READY {...}, then answers `RUN seconds samples` on standard input with a line of times, perhaps behind `apart NS`
  * Anything but steps and peak is timed without the step hook. A pool's threads are pinned where that leaves no choice (castnet_pool_pin), and asked how far apart they
- * are before each measurement. */
+ * are before and after each measurement: run and steps print lines `apart NS`. */
 #define _POSIX_C_SOURCE 199309L
 #include "castnet_check_write.h"
 
@@ -84,30 +84,45 @@ static size_t choose_batch(void) {
   return batch;
 }
 
-/* As a caller would now and then: a virtual machine's processors move. */
-static void look_around(void) {
+/* As a caller would now and then: a virtual machine's processors move. Nanoseconds, 0 of one thread. */
+static uint32_t look_around(void) {
 #ifdef CHECK_THREADS
   env.line_ns = castnet_pool_line_ns(env.parallel_user);
 #endif
+  return env.line_ns;
 }
 
-static void print_samples(size_t batch, double seconds, size_t most) {
-  static double samples[MAX_SAMPLES];
+static void print_apart(uint32_t ns, const char *end) {
+  if (ns) (void)printf("apart %u%s", (unsigned)ns, end);
+}
+
+/* Returns how far apart the threads were. */
+static uint32_t take_samples(size_t batch, double seconds, size_t most, double *samples, size_t *ret_n) {
   size_t n = 0;
-  look_around();
+  const uint32_t before = look_around();
   const double start = now();
   if (most > MAX_SAMPLES) most = MAX_SAMPLES;
   one_call(); /* warms caches; not counted */
   do samples[n++] = sample(batch);
   while (n < most && now() - start < seconds);
+  *ret_n = n;
+  const uint32_t after = look_around();
+  return before > after ? before : after;
+}
+
+static double samples[MAX_SAMPLES];
+
+static void print_samples(size_t n) {
   for (size_t i = 0; i < n; i++) (void)printf("%.4f ", samples[i] * 1e6);
   (void)printf("\n");
 }
 
 static void run(double seconds) {
+  size_t n;
   const size_t batch = choose_batch();
+  print_apart(take_samples(batch, seconds, MAX_SAMPLES, samples, &n), "\n");
   (void)printf("batch %zu\ntimes ", batch);
-  print_samples(batch, seconds, MAX_SAMPLES);
+  print_samples(n);
 }
 
 /* ---- by step ---- */
@@ -139,7 +154,7 @@ static double clock_cost(void) {
 
 static void steps(double seconds) {
   const double start = now(), cost = clock_cost();
-  look_around();
+  print_apart(look_around(), "\n");
   for (size_t i = 0; i < MAX_STEPS; i++) step_least[i] = 1e9;
   env.step = on_step;
   do {
@@ -152,6 +167,7 @@ static void steps(double seconds) {
     }
   } while (now() - start < seconds);
   env.step = NULL;
+  print_apart(look_around(), "\n");
   for (size_t i = 0; i < n_steps; i++) (void)printf("step %zu %.4f %zu\n", i, step_least[i] * 1e6, step_count[i]);
 }
 
@@ -225,7 +241,9 @@ static void serve(void) {
   (void)printf("READY {\"batch\":%zu}\n", batch);
   (void)fflush(stdout);
   while (fgets(line, sizeof line, stdin) && sscanf(line, "RUN %lf %d", &seconds, &most) == 2) {
-    print_samples(batch, seconds, most > 0 ? (size_t)most : 1);
+    size_t n;
+    print_apart(take_samples(batch, seconds, most > 0 ? (size_t)most : 1, samples, &n), " ");
+    print_samples(n);
     (void)fflush(stdout);
   }
 }

@@ -47,6 +47,10 @@ static void read_line(Arena *a, const char *line, BenchResult *r) {
     read_times(a, line + 6, r);
   } else if (strncmp(line, "batch ", 6) == 0) {
     r->batch = (size_t)strtoul(line + 6, NULL, 10);
+  } else if (strncmp(line, "apart ", 6) == 0) {
+    const double ns = strtod(line + 6, NULL);
+    if (r->near == 0 || ns < r->near) r->near = ns;
+    if (ns > r->far) r->far = ns;
   } else if (strncmp(line, "peak ", 5) == 0) {
     const double rate = strtod(line + 5, NULL);
     if (rate > r->peak) r->peak = rate;

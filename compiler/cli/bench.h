@@ -15,6 +15,7 @@ typedef struct BenchResult {
   double *steps; /* [n_steps] microseconds, as castnet_get_step counts; 0 where a step did not run */
   size_t n_steps;
   uint64_t threads;
+  double near, far; /* nanoseconds that a cache line took between the threads and back, least and most of what was asked; 0: one thread */
   double peak; /* GFLOP/s of all threads */
   struct { double bytes, rate; } reads[BENCH_READS]; /* GB/s from a block of so many bytes, ascending */
   size_t n_reads;

@@ -54,6 +54,7 @@ void bench_print(const BenchResult *r, StrBuf *b) {
             percentile(r, 0.99), r->n_times, r->batch);
   sb_printf(b, "%.1f GFLOP/s of %.1f, the FMA peak%s; read", 2e-3 * t.macs / r->times[0], r->peak, r->threads > 1 ? " of all threads" : "");
   for (size_t i = 0; i < r->n_reads; i++) sb_printf(b, "%s %.0f GB/s from %.0f KiB", i ? "," : "", r->reads[i].rate, r->reads[i].bytes / 1024);
+  if (r->far > 0) sb_printf(b, "\na cache line takes %.0f to %.0f ns to the furthest thread and back (castnet_env.line_ns)", r->near, r->far);
   sb_printf(b, "\n\n%-44s %10s %6s %8s %7s %6s\n", "step", "us", "time", "GFLOP/s", "GB/s", "limit");
   for (size_t i = 0; i < r->n_steps; i++) print_step(r, b, i, &t);
   sb_printf(b, "%-44s %10.2f %6s %8s %7s %5.0f%%\n", "all steps", t.steps, "", "", "", t.steps > 0 ? 100 * t.limit / t.steps : 0);
@@ -91,6 +92,12 @@ void bench_print_json(const BenchResult *r, StrBuf *b) {
   json_object_set_new(o, "median_us", json_real(percentile(r, 0.5)));
   json_object_set_new(o, "p99_us", json_real(percentile(r, 0.99)));
   json_object_set_new(o, "threads", json_integer((json_int_t)r->threads));
+  if (r->far > 0) {
+    json_t *range = json_array();
+    json_array_append_new(range, json_real(r->near));
+    json_array_append_new(range, json_real(r->far));
+    json_object_set_new(o, "line_ns", range);
+  }
   json_object_set_new(o, "peak_gflops", json_real(r->peak));
   json_object_set_new(o, "read", reads);
   json_object_set_new(o, "steps", steps);

@@ -48,7 +48,7 @@ MAX_SAMPLES = 20000
 # ---- workers ----
 class Worker:
     def __init__(self, name, command, threads, turns=None):
-        self.name, self.rounds, self.outputs = name, [], None
+        self.name, self.rounds, self.apart, self.outputs = name, [], [], None
         self.errors = tempfile.TemporaryFile("w+")
         self.process = subprocess.Popen([str(c) for c in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True,
                                         env={**os.environ, "OMP_NUM_THREADS": str(threads), **({"WORKER_TURNS": str(turns)} if turns else {})})
@@ -67,7 +67,11 @@ class Worker:
         self.process.stdin.flush()
 
     def answer(self):
-        samples = [float(t) for t in self.process.stdout.readline().split()]
+        words = self.process.stdout.readline().split()
+        if words[:1] == ["apart"]:  # castnet's on several threads: how far
+            self.apart.append(int(words[1]))
+            words = words[2:]
+        samples = [float(t) for t in words]
         if not samples:
             raise engines.Missing("ended while running")
         self.rounds.append(samples)
@@ -188,6 +192,8 @@ def summarise(case, workers, notes, processes):
         e["differs"] = differences(case, w, peers)
         if best and not w.name.endswith(engines.ONE_THREAD):
             e["ratio"], e["ratio_paired"] = best.least() / w.least(), paired(best, w)
+        if w.apart:
+            e["line_ns"] = w.apart
     add_scaling(row, processes)
     return row
 
@@ -216,6 +222,12 @@ def bound_text(row):
     return text
 
 
+def apart_text(row):
+    """Between its threads, of each round: what times on several threads depend on, and a virtual machine changes."""
+    found = [ns for e in row["engines"].values() for ns in e.get("line_ns", [])]
+    return f"; a cache line took {min(found)} to {max(found)} ns (median {statistics.median(found):.0f}) to the furthest thread and back" if found else ""
+
+
 def print_row(row):
     for name, e in row["engines"].items():
         ratio = f"{e['ratio']:6.2f} ({e['ratio_paired']:.2f})" if "ratio" in e else ""
@@ -226,7 +238,7 @@ def print_row(row):
         print(f"{row['model']:18} {name:30} {e['min_us']:11.2f} {e['median_us']:11.2f} {share:>6} {scaling:>6} {ceiling:>7} {ratio:15}{wrong}")
     if "limit" in row:
         limit = row["limit"]
-        print(f"{row['model']:18} limit {limit['us']:.2f} us, {bound_text(row)}")
+        print(f"{row['model']:18} limit {limit['us']:.2f} us, {bound_text(row)}{apart_text(row)}")
     for note in row["notes"]:
         print(f"{row['model']:18} {note}")
     if row.get("shares"):

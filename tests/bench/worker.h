@@ -10,7 +10,8 @@
  *   worker -> driver   READY {"load_s":..,"rss_kb":..,"peak_kb":..,"batch":..}
  *                      once, after the model is loaded and has run once
  *   driver -> worker   RUN <seconds> <max samples>
- *   worker -> driver   <t1> <t2> ... <tn>     microseconds for one inference
+ *   worker -> driver   <t1> <t2> ... <tn>     microseconds for one inference; castnet's own on several threads
+ *                                             begins with `apart <ns>`, a cache line's way there and back
  *   driver closes the pipe: the worker leaves
  *
  * Anything a worker prints before READY is ignored, so chatty engines are fine.

@@ -223,6 +223,9 @@ def test_bench(b):
     expect("FMA peak" in told and "all steps" in told, told)
     figures = json.loads(b.good("bench", "m.onnx", "test_data_set_0", "--seconds", "1", "--json", "--cc", b.cc).out)
     expect(figures["schema"] == "castnet-bench-1" and 0 < figures["min_us"] <= figures["median_us"], str(figures))
+    expect("line_ns" not in figures, "one thread is not far from another")
+    far = json.loads(b.good("bench", "m.onnx", "--seconds", "1", "--json", "--threads", "2", "--cc", b.cc).out)["line_ns"]
+    expect(0 < far[0] <= far[1], str(far))
     expect(figures["steps"] and all(s["us"] >= 0 and s["bytes"] > 0 for s in figures["steps"]), str(figures["steps"]))
     b.good("bench", "m.onnx", "--no-run", "--keep", "kept", "--cc", b.cc)
     expect((b.folder / "kept" / "castnet_check").exists() and (b.folder / "kept" / "inputs").exists(), "nothing is kept")
