@@ -472,10 +472,15 @@ static Value *in_blocks(Builder *b, const Layout *l, const Value *v, const Value
   return ir_add_const(b->ir, type_tensor(b->ir, DT_f32, 5, dims), tensor_take_host(b->ir->arena, DT_f32, (size_t)room * area, dst), v->name);
 }
 
+/* Whether a value of the result's shape is in blocks, or was copied into them for somebody before, or is as cheaply. */
+static bool is_whole_blocks(const Builder *b, Layout *l, const Value *v, const Value *out) {
+  return layout_is_full(v, out) && (blocked_of(l, v) || channels_last(l, v) || (is_image(v) && layout_copy_of(b, l, v)));
+}
+
 /* An operand over blocks; NULL where it has no such form. */
 static Value *blocked_operand(Builder *b, Layout *l, Value *v, const Value *out) {
   Value *own = blocked_of(l, v);
-  if (!own && layout_is_full(v, out) && channels_last(l, v)) return to_blocks(b, l, v);
+  if (!own && is_whole_blocks(b, l, v, out)) return to_blocks(b, l, v);
   if (layout_is_single(v)) return v->type.rank <= out->type.rank ? v : NULL;
   if (own && (layout_is_full(v, out) || (v->type.rank == out->type.rank && by_channel(v, out)))) return own;
   if (by_place(v, out)) return build_unsqueeze(b, v, 1u << v->type.rank);
@@ -492,8 +497,8 @@ static Value *blocked_operand(Builder *b, Layout *l, Value *v, const Value *out)
 }
 
 /* Whether an operand has a form over blocks. */
-static bool has_blocks(const Layout *l, const Value *v, const Value *out) {
-  return (layout_is_full(v, out) && (blocked_of(l, v) || channels_last(l, v))) || by_channel(v, out) || by_place(v, out) || by_element(v, out) || (layout_is_single(v) && v->type.rank <= out->type.rank);
+static bool has_blocks(const Builder *b, Layout *l, const Value *v, const Value *out) {
+  return is_whole_blocks(b, l, v, out) || by_channel(v, out) || by_place(v, out) || by_element(v, out) || (layout_is_single(v) && v->type.rank <= out->type.rank);
 }
 
 static bool layout_pointwise(Builder *b, const Node *n, Layout *l, Value **ret) {
@@ -502,7 +507,7 @@ static bool layout_pointwise(Builder *b, const Node *n, Layout *l, Value **ret) 
   const Value *rows = NULL; /* whose rows all take */
   bool cut = false;         /* rows as the plain result has them */
   for (uint32_t k = 0; k < n->n_in; k++) { /* first without making anything */
-    if (!has_blocks(l, n->in[k], out)) return false;
+    if (!has_blocks(b, l, n->in[k], out)) return false;
     if (!rows && layout_is_full(n->in[k], out)) rows = blocked_of(l, n->in[k]);
     cut = cut || (!layout_is_single(n->in[k]) && (by_place(n->in[k], out) || by_element(n->in[k], out)));
   }
@@ -511,7 +516,7 @@ static bool layout_pointwise(Builder *b, const Node *n, Layout *l, Value **ret) 
   Value **in = NEW_ARRAY(b->ir->arena, Value *, n->n_in);
   for (uint32_t k = 0; k < n->n_in; k++) {
     in[k] = blocked_operand(b, l, n->in[k], out);
-    if (layout_is_full(n->in[k], out) && (blocked_of(l, n->in[k]) || channels_last(l, n->in[k]))) in[k] = build_reshape(b, in[k], t.rank, t.dims);
+    if (is_whole_blocks(b, l, n->in[k], out)) in[k] = build_reshape(b, in[k], t.rank, t.dims);
   }
   return give(b, l, n, graph_add_node(b->graph, OP_POINTWISE, in, n->n_in, &t, 1, n->attr, n->src)->out[0], ret);
 }

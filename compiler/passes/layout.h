@@ -15,7 +15,7 @@ typedef struct Layout {
   bool *taken;    /* so: whether somebody computes on its blocks, behind element-wise work and moves perhaps */
   VEC(Value *) of;     /* by id of the plain view: [N][blocks][H][W][block], what lies behind the channels is anything; NULL: none */
   VEC(Value *) slices; /* so of volumes: [N * D][blocks][H][W][block] */
-  VEC(Copy) copies;    /* by id of a plain value: the same, copied, for convolutions alone */
+  VEC(Copy) copies;    /* by id of a plain value: the same, copied into blocks or slices for a convolution or what else wanted it */
 } Layout;
 
 /* A size; -1 where it is open. */
