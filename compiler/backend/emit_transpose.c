@@ -73,7 +73,7 @@ bool nest_transposes(NestPrinter *p) {
 }
 
 /* ---- maps with tiles ---------------------------------------------------------------------------------------------------------------- */
-enum { PART = 64, LEAST = 16, PITCH = PART + LEAST /* a last part of less than LEAST goes with the one before */ };
+enum { PART = 64, LEAST = 16, PITCH = PART + LEAST /* a last part of less than LEAST goes with the one before */, TILES = 4 /* 20 KiB of stack */ };
 
 /* A nest whose last axes are the few lanes of a block, and the long axis along which the other tensors lie. */
 typedef struct Turns {
@@ -134,24 +134,24 @@ static const Dim **move_last(const NestPrinter *p, const Dim *const *of, uint32_
 
 static bool find_turns(const NestPrinter *p, Turns *t) {
   const Nest *n = p->n;
-  uint32_t lane, column;
-  bool any, can = true;
+  uint32_t lane, column, n_tiles;
+  bool can = true;
   if (p->c->opt->target->vector_bits <= 32 || n->map.n < 2 || !find_axes(p, &lane, &column)) return false;
   for (uint32_t i = 0; i < n->map.n; i++)
     if (n->map.nodes[i].kind == EXPR_INDEX) return false;
   *t = (Turns){.nest = *n, .lane = n->n_axes - 2, .column = n->n_axes - 1, .parted = moved(p->parted, lane, column, n->n_axes), .loads = NEW_ARRAY(p->c->arena, bool, n->n_loads)};
-  any = t->store = is_turned(p, &n->store, lane, column, &can);
+  n_tiles = t->store = is_turned(p, &n->store, lane, column, &can);
   if (dim_is(n->store.stride[column], 0)) return false;
   Access *loads = NEW_ARRAY(p->c->arena, Access, n->n_loads);
   for (uint32_t k = 0; k < n->n_loads; k++) {
-    any |= t->loads[k] = is_turned(p, &n->loads[k], lane, column, &can);
+    n_tiles += t->loads[k] = is_turned(p, &n->loads[k], lane, column, &can);
     loads[k] = n->loads[k];
     loads[k].stride = move_last(p, n->loads[k].stride, lane, column);
   }
   t->nest.loads = loads;
   t->nest.store.stride = move_last(p, n->store.stride, lane, column);
   t->nest.extent = move_last(p, n->extent, lane, column);
-  return any && can;
+  return can && n_tiles >= 1 && n_tiles <= TILES;
 }
 
 /* `y + i0 * 1568 + from * 8`: the first element of this part. */
