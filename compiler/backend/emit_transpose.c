@@ -193,7 +193,7 @@ static bool may_overlap(const NestPrinter *p, const Turns *t) {
   return p->parted != t->column && dim_is_const(t->nest.extent[t->column], &extent);
 }
 
-/* One lane's row of a part, LANES columns a turn. */
+/* One lane's row of a part, LEAST columns a turn. */
 static void print_turned_row(NestPrinter *p, const Turns *t, ExprPrinter *vector, ExprPrinter *one, const char *places, const char *place, unsigned indent) {
   const char *type = p->wide ? "int64_t" : "int32_t";
   const uint32_t c = t->column;
