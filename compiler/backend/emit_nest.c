@@ -7,7 +7,7 @@
 
 enum { LANES = 16, STRIP = 64, BLOCK = 2048, TURNED = 64, UNROLLED = 64 /* turns: clang may unroll a loop of so few */ };
 
-static const char *index_type(const NestPrinter *p) { return p->wide ? "int64_t" : "int32_t"; }
+const char *nest_index_type(const NestPrinter *p) { return p->wide ? "int64_t" : "int32_t"; }
 
 Str nest_axis_end(NestPrinter *p, uint32_t axis) {
   StrBuf b = sb_new(p->c->arena);
@@ -22,7 +22,7 @@ static const char *axis_name(const NestPrinter *p, uint32_t axis) { return arena
 
 void nest_open_loop(NestPrinter *p, uint32_t axis, unsigned indent) {
   const Str end = nest_axis_end(p, axis);
-  sb_printf(p->b, "%*sfor (%s i%u = %s; i%u < %s; i%u++) {\n", (int)indent, "", index_type(p), axis, nest_axis_begin(p, axis), axis, end.ptr, axis);
+  sb_printf(p->b, "%*sfor (%s i%u = %s; i%u < %s; i%u++) {\n", (int)indent, "", nest_index_type(p), axis, nest_axis_begin(p, axis), axis, end.ptr, axis);
 }
 
 void nest_close_loop(NestPrinter *p, unsigned indent) { sb_printf(p->b, "%*s}\n", (int)indent, ""); }
@@ -82,7 +82,7 @@ static void print_lanes(NestPrinter *p, ExprPrinter *e, ExprPrinter *rest, unsig
   StrBuf *b = p->b;
   const Str size = nest_axis_end(p, last);
   int64_t extent;
-  sb_printf(b, "%*s%s i%u = %s;\n", (int)indent, "", index_type(p), last, nest_axis_begin(p, last));
+  sb_printf(b, "%*s%s i%u = %s;\n", (int)indent, "", nest_index_type(p), last, nest_axis_begin(p, last));
   sb_printf(b, "%*sfor (; i%u + %d <= %s; i%u += %d) {\n", (int)indent, "", last, LANES, size.ptr, last, LANES);
   expr_print_lane_calls(e, b, &(LaneLoop){last + 1, LANES, NULL, "int", "l", axis_name(p, last)}, indent + 2);
   sb_printf(b, "%*sCN_LANES\n%*sfor (int l = 0; l < %d; l++) {\n", (int)indent + 2, "", (int)indent + 2, "", LANES);
@@ -136,8 +136,8 @@ static uint32_t turned_axis(const NestPrinter *p) {
 static void open_turned(NestPrinter *p, unsigned indent) {
   const uint32_t last = p->n->n_axes - 1;
   const Str size = nest_axis_end(p, last);
-  sb_printf(p->b, "%*sfor (%s from = %s; from < %s; from += %d) {\n", (int)indent, "", index_type(p), nest_axis_begin(p, last), size.ptr, TURNED);
-  sb_printf(p->b, "%*sconst %s to = %s - from < %d ? %s : from + %d;\n", (int)indent + 2, "", index_type(p), size.ptr, TURNED, size.ptr, TURNED);
+  sb_printf(p->b, "%*sfor (%s from = %s; from < %s; from += %d) {\n", (int)indent, "", nest_index_type(p), nest_axis_begin(p, last), size.ptr, TURNED);
+  sb_printf(p->b, "%*sconst %s to = %s - from < %d ? %s : from + %d;\n", (int)indent + 2, "", nest_index_type(p), size.ptr, TURNED, size.ptr, TURNED);
 }
 
 /* Whether the last axis, not parted, has few elements: arrays of all. */
@@ -162,9 +162,9 @@ static void print_map(NestPrinter *p) {
   expr_print_depth(&e, p->b, 0, indent);
   for (uint32_t j = 0; j < n; j++, indent += 2) {
     if (j == turned) open_turned(p, indent), indent += 2;
-    if (calls && j + 1 == n) expr_print_lane_calls(&e, p->b, &(LaneLoop){n, (int)extent, NULL, index_type(p), p->coords[j].ptr, NULL}, indent);
+    if (calls && j + 1 == n) expr_print_lane_calls(&e, p->b, &(LaneLoop){n, (int)extent, NULL, nest_index_type(p), p->coords[j].ptr, NULL}, indent);
     if (lanes && j + 1 == n) sb_printf(p->b, "%*sCN_LANES\n", (int)indent, "");
-    if (turned < n && j + 1 == n) sb_printf(p->b, "%*sfor (%s i%u = from; i%u < to; i%u++) {\n", (int)indent, "", index_type(p), j, j, j);
+    if (turned < n && j + 1 == n) sb_printf(p->b, "%*sfor (%s i%u = from; i%u < to; i%u++) {\n", (int)indent, "", nest_index_type(p), j, j, j);
     else nest_open_loop(p, j, indent);
     expr_print_depth(&e, p->b, j + 1, indent + 2);
   }
@@ -243,7 +243,7 @@ static void lane_loop(NestPrinter *p, ExprPrinter *e, const char *count, unsigne
 static void lane_runs(NestPrinter *p, ExprPrinter *e, ExprPrinter *plain, const char *from, const char *to, int rest, unsigned indent) {
   const uint32_t last = p->n->n_axes - 1;
   StrBuf *b = p->b;
-  sb_printf(b, "%*s%s i%u = %s;\n", (int)indent, "", index_type(p), last, from);
+  sb_printf(b, "%*s%s i%u = %s;\n", (int)indent, "", nest_index_type(p), last, from);
   sb_printf(b, "%*sfor (; i%u + %d <= %s; i%u += %d) {\n", (int)indent, "", last, LANES, to, last, LANES);
   expr_print_lane_calls(e, b, &(LaneLoop){last + 1, LANES, NULL, "int", "l", axis_name(p, last)}, indent + 2);
   lane_loop(p, e, "16", indent + 2);
@@ -279,8 +279,8 @@ static void reduce_lanes(NestPrinter *p) {
   declare_lanes(p, total, indent);
   unsigned inner = open_loops(p, &e, p->outer, last, indent);
   if (blocks) {
-    sb_printf(b, "%*sfor (%s b = 0; b < %s; b += %d) {\n", (int)inner, "", index_type(p), size.data, BLOCK);
-    sb_printf(b, "%*sconst %s end = %s - b < %d ? %s : b + %d;\n", (int)inner + 2, "", index_type(p), size.data, BLOCK, size.data, BLOCK);
+    sb_printf(b, "%*sfor (%s b = 0; b < %s; b += %d) {\n", (int)inner, "", nest_index_type(p), size.data, BLOCK);
+    sb_printf(b, "%*sconst %s end = %s - b < %d ? %s : b + %d;\n", (int)inner + 2, "", nest_index_type(p), size.data, BLOCK, size.data, BLOCK);
     declare_lanes(p, "acc", inner + 2);
     lane_runs(p, &e, &rest, "b", "end", known && extent % LANES == 0 ? 0 : -1, inner + 2);
     sb_printf(b, "%*sfor (int l = 0; l < %d; l++) sum[l] = ", (int)inner + 2, "", LANES);
@@ -312,7 +312,7 @@ static void reduce_strips(NestPrinter *p) {
   ExprPrinter e = nest_map_printer(p);
   expr_print_depth(&e, b, 0, 2);
   unsigned indent = open_loops(p, &e, 0, strip, 2);
-  sb_printf(b, "%*sfor (%s i%u = %s; i%u < %s; i%u += %d) {\n", (int)indent, "", index_type(p), strip, nest_axis_begin(p, strip), strip, size.ptr, strip, STRIP);
+  sb_printf(b, "%*sfor (%s i%u = %s; i%u < %s; i%u += %d) {\n", (int)indent, "", nest_index_type(p), strip, nest_axis_begin(p, strip), strip, size.ptr, strip, STRIP);
   indent += 2;
   sb_printf(b, "%*sconst int n = %s - i%u < %d ? (int)(%s - i%u) : %d;\n", (int)indent, "", size.ptr, strip, STRIP, size.ptr, strip, STRIP);
   Str zero = expr_const_text(p->c, n->acc, reduce_identity(n->reduce, n->acc));
@@ -537,7 +537,7 @@ static void print_bounds(NestPrinter *p, const StepShare *share) {
   p->parted = share->axis;
   emit_dim_as(p->c, &size, p->n->extent[share->axis], "size_t");
   for (int i = 0; i < 2; i++)
-    sb_printf(p->b, "  const %s b%d = (%s)cn_share_by(%s, %d, s%d, %u);\n", index_type(p), i, index_type(p), size.data, grain, i, share->n);
+    sb_printf(p->b, "  const %s b%d = (%s)cn_share_by(%s, %d, s%d, %u);\n", nest_index_type(p), i, nest_index_type(p), size.data, grain, i, share->n);
 }
 
 bool emit_nest(EmitCtx *c, const Step *s) {

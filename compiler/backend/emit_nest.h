@@ -22,6 +22,7 @@ typedef struct NestPrinter {
 
 NestPrinter nest_printer(EmitCtx *c, const Nest *n, EmitParams *ps, StrBuf *b);
 ExprPrinter nest_map_printer(NestPrinter *p);
+const char *nest_index_type(const NestPrinter *p);
 /* Where an axis ends, and where it begins: of the one that is parted, these shares' bounds. */
 Str nest_axis_end(NestPrinter *p, uint32_t axis);
 const char *nest_axis_begin(const NestPrinter *p, uint32_t axis);

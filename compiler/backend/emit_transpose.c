@@ -195,7 +195,7 @@ static bool may_overlap(const NestPrinter *p, const Turns *t) {
 
 /* One lane's row of a part, LEAST columns a turn. */
 static void print_turned_row(NestPrinter *p, const Turns *t, ExprPrinter *vector, ExprPrinter *one, const char *places, const char *place, unsigned indent) {
-  const char *type = p->wide ? "int64_t" : "int32_t";
+  const char *type = nest_index_type(p);
   const uint32_t c = t->column;
   const bool overlap = may_overlap(p, t);
   if (overlap) {
@@ -235,7 +235,7 @@ bool nest_turns(NestPrinter *whole) {
   if (!find_turns(whole, &t)) return false;
   NestPrinter q = *whole, *p = &q;
   const uint32_t c = t.column;
-  const char *type = p->wide ? "int64_t" : "int32_t";
+  const char *type = nest_index_type(p);
   const char *places = arena_printf(p->c->arena, "(i%u - from + l)", c).ptr, *place = arena_printf(p->c->arena, "(i%u - from)", c).ptr;
   int64_t lanes;
   unsigned indent = 2;
