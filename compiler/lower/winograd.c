@@ -111,9 +111,9 @@ static size_t part_within(size_t side, const float *weights, size_t m, size_t c)
 
 /* ---- time ---- */
 /* In vector operations, of which a core does two a cycle: measured on Zen 5, only how they compare matters. A tile's transform of
- * one block of channels; weights from memory, and again from a cache for each further band, a byte; of a hundred, how
- * many of the products' operations come in time. */
-enum { TRANSFORM_2 = 160, TRANSFORM_4 = 400, MEMORY_100 = 32, CACHE_100 = 8, PRODUCTS_OF_100 = 85, DIRECT_OF_100 = 97 };
+ * one block of channels; weights, a byte: from memory, and again for each further band, from the second cache, where that holds them, or from the last one, whose
+ * rate differs most between machines; of a hundred, how many of the products' operations come in time. */
+enum { TRANSFORM_2 = 160, TRANSFORM_4 = 400, MEMORY_100 = 32, LAST_100 = 14, SECOND_100 = 8, SECOND = 1 << 20, PRODUCTS_OF_100 = 85, DIRECT_OF_100 = 97 };
 
 typedef struct Layer {
   int64_t c, lanes, in_blocks, out_blocks, pixels; /* c: channels that are multiplied */
@@ -128,7 +128,8 @@ static int64_t direct_time(const Layer *y) {
 
 static int64_t tiles_time(const Layer *y, size_t side, int64_t tiles, int64_t bands) {
   const int64_t weights = (int64_t)cn_winograd_places(side) * y->c * y->out_blocks, bytes = weights * y->lanes * (int64_t)sizeof(float);
-  const int64_t products = weights * tiles * 100 / PRODUCTS_OF_100, memory = bytes * (MEMORY_100 + (bands - 1) * CACHE_100) / 100;
+  const int64_t again = bytes <= SECOND ? SECOND_100 : LAST_100;
+  const int64_t products = weights * tiles * 100 / PRODUCTS_OF_100, memory = bytes * (MEMORY_100 + (bands - 1) * again) / 100;
   return tiles * (y->in_blocks + y->out_blocks) * (side == 2 ? TRANSFORM_2 : TRANSFORM_4) + longer(products, memory);
 }
 

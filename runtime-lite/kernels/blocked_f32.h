@@ -6,6 +6,7 @@
 
 #include "kernels/blocked.h"
 #include "kernels/tile_f32.h"
+#include "kernels/transpose_f32.h"
 
 /* Computes pixels p0 .. p1 of an image, to dst, [blocks][p1 - p0][LANES]. */
 typedef void cn_blocked_pixels_f32(const void *ctx, size_t image, size_t p0, size_t p1, float *dst);
@@ -33,7 +34,24 @@ CN_INLINE size_t cn_blocked_tasks(const cn_blocked_conv_f32_args *a, size_t bloc
   return cn_blocked_count(&a->window, a->input, a->blocks, way, CN_VF32_LANES);
 }
 
-/* n pixels of c channels, `area` apart, side by side; c: a literal where it is 1 or 3. */
+/* n pixels of c channels, `area` apart, side by side; c: a literal, a power of two of 2 to LANES. */
+CN_KERNEL void cn_blocked_interleave_even_f32(const float *in, size_t area, size_t n, size_t c, float *dst) {
+  size_t x = 0;
+  for (; x + CN_VF32_LANES <= n; x += CN_VF32_LANES) {
+    cn_vf32 rows[CN_VF32_LANES];
+    CN_UNROLL(16)
+    for (size_t k = 0; k < c; k++) rows[k] = cn_vf32_load(in + k * area + x);
+    cn_vf32_turn(rows, c);
+    CN_UNROLL(16)
+    for (size_t k = 0; k < c; k++) cn_vf32_store(dst + x * c + k * CN_VF32_LANES, rows[k]);
+  }
+  for (; x < n; x++) {
+    CN_UNROLL(16)
+    for (size_t k = 0; k < c; k++) dst[x * c + k] = in[k * area + x];
+  }
+}
+
+/* The same; c: a literal where it is 1, 3, or a power of two up to 8. */
 CN_KERNEL void cn_blocked_interleave_row_f32(const float *in, size_t area, size_t n, size_t c, float *dst) {
   if (c == 1) {
     memcpy(dst, in, n * sizeof *dst);
@@ -46,6 +64,8 @@ CN_KERNEL void cn_blocked_interleave_row_f32(const float *in, size_t area, size_
       dst[3 * x + 1] = second[x];
       dst[3 * x + 2] = third[x];
     }
+  } else if (CN_VF32_LANES > 1 && c <= CN_VF32_LANES && (c == 2 || c == 4 || c == 8)) {
+    cn_blocked_interleave_even_f32(in, area, n, c, dst);
   } else {
     for (size_t k = 0; k < c; k++) {
       for (size_t x = 0; x < n; x++) dst[x * c + k] = in[k * area + x];
@@ -76,7 +96,10 @@ CN_DRIVER void cn_blocked_interleave_f32(const cn_window *w, const cn_window *pa
     cn_blocked_zeros(dst, lo * w->c);
     cn_blocked_zeros(dst + hi * w->c, (padded->in[2] - hi) * w->c);
     if (w->c == 1) cn_blocked_interleave_row_f32(s, area, hi - lo, 1, dst + lo);
+    else if (w->c == 2) cn_blocked_interleave_row_f32(s, area, hi - lo, 2, dst + lo * 2);
     else if (w->c == 3) cn_blocked_interleave_row_f32(s, area, hi - lo, 3, dst + lo * 3);
+    else if (w->c == 4) cn_blocked_interleave_row_f32(s, area, hi - lo, 4, dst + lo * 4);
+    else if (w->c == 8) cn_blocked_interleave_row_f32(s, area, hi - lo, 8, dst + lo * 8);
     else cn_blocked_interleave_row_f32(s, area, hi - lo, w->c, dst + lo * w->c);
   }
 }

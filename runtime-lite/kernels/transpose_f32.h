@@ -9,21 +9,24 @@
 /* Columns of x that are walked before the next rows: few enough for their lines of y to stay in the first cache. */
 #define CN_TRANSPOSE_F32_STRIP 64
 
-/* L vectors as the rows of an L x L matrix, transposed: log2(L) times all elements at even places, then those at odd ones, which each time
- * turns an element's place, written in binary, by one digit. */
-CN_KERNEL void cn_vf32_transpose(cn_vf32 *rows) {
+/* n vectors, a literal, a power of two of 2 to L, as the rows of an n x L matrix, transposed, row behind row: log2(L) times all elements at even places,
+ * then those at odd ones, which each time turns an element's place, written in binary, by one digit. */
+CN_KERNEL void cn_vf32_turn(cn_vf32 *rows, size_t n) {
   cn_vf32 turned[CN_VF32_LANES];
   CN_UNROLL(4)
   for (size_t half = 1; half < CN_VF32_LANES; half *= 2) {
     CN_UNROLL(16)
-    for (size_t i = 0; i + 1 < CN_VF32_LANES; i += 2) {
+    for (size_t i = 0; i + 1 < n; i += 2) {
       turned[i / 2] = cn_vf32_even(rows[i], rows[i + 1]);
-      turned[(CN_VF32_LANES + i) / 2] = cn_vf32_odd(rows[i], rows[i + 1]);
+      turned[(n + i) / 2] = cn_vf32_odd(rows[i], rows[i + 1]);
     }
     CN_UNROLL(16)
-    for (size_t i = 0; i < CN_VF32_LANES; i++) rows[i] = turned[i];
+    for (size_t i = 0; i < n; i++) rows[i] = turned[i];
   }
 }
+
+/* L vectors, of a square. */
+CN_KERNEL void cn_vf32_transpose(cn_vf32 *rows) { cn_vf32_turn(rows, CN_VF32_LANES); }
 
 /* The first rows x columns of a square, where that is not all of it. */
 CN_DRIVER void cn_transpose_edge_f32(float *y, size_t y_row, const float *x, size_t x_row, size_t rows, size_t columns) {
