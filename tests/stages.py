@@ -123,7 +123,7 @@ MODELS = "{python} tests/models/run.py --castnet {plain}"
 SHAPES = "{python} tests/conformance/run.py --castnet {sanitize} --cases {shapes} --any-verdict --sanitize --cflags=-O0 --timeout 300"
 REPORTS = "{python} tests/cli/reports.py --castnet {sanitize} --cases {cases} --models={models}"
 POISON = "{python} tests/conformance/run.py --castnet {plain} --check=--poison"
-CONTRACT_WIDE = "{python} tests/contract/run.py --castnet {plain} --cases {cases} --target x86-64-v4,x86-64-v4-vnni"
+CONTRACT_WIDE = "{python} tests/contract/run.py --castnet {plain} --cases {cases} --target x86-64-v4,x86-64-v4-vnni,x86-64-v4-amx"
 
 
 STAGES = [

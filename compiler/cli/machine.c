@@ -11,6 +11,7 @@ static const struct {
 } detectors[] = {
 #if defined(__x86_64__)
     {"cn_isa_x86", cn_isa_x86},
+    {"cn_isa_x86_amx", cn_isa_x86_amx},
 #endif
     {"", NULL},
 };

@@ -5,6 +5,7 @@
 #include "lower/window.h"
 
 #include "kernels/pack.h"
+#include "kernels/split.h"
 
 /* ---- products ------------------------------------------------------------------------------------------------------------------------- */
 typedef struct Group { uint32_t axes[MAX_RANK], n; } Group; /* labels of one role, in the output's order */
@@ -150,6 +151,17 @@ static bool rows_collide(const Lower *l, const ContractStep *s) {
          !(dim_is_const(s->m, &rows) && rows <= LINES);
 }
 
+/* Whether the target multiplies by parts (amx/split_f32.h), for which the step has room, and the sizes may gain by it. */
+static bool may_split(const Lower *l, const ContractStep *s) {
+  const Dim *const sizes[] = {s->m, s->n, s->k};
+  size_t known[3];
+  for (int i = 0; i < 3; i++) {
+    int64_t v;
+    known[i] = dim_is_const(sizes[i], &v) ? (size_t)v : SIZE_MAX;
+  }
+  return target_tile(l->opt->target, "split_f32") && dim_is(s->a_k, 1) && cn_split_wins(known[0], known[1], known[2]);
+}
+
 bool lower_contract(Lower *l, const Node *n) {
   const ContractAttr *attr = n->attr;
   const Value *a = n->in[0], *b = n->in[1], *out = n->out[0];
@@ -193,7 +205,7 @@ bool lower_contract(Lower *l, const Node *n) {
   s->acc = attr->acc;
   if (s->acc == DT_s32) return lower_integer_contract(l, n, s, oa.tensor, ob.tensor, t);
   const Dim *scratch = pack_operand(l, s, &ob);
-  s->lines = s->b_packed && rows_collide(l, s);
+  s->lines = s->b_packed && (rows_collide(l, s) || may_split(l, s));
   if (s->lines) scratch = scratch_lines(l->p->dims, l->opt->target, s->m);
   uint32_t in[4] = {oa.tensor, ob.tensor, NO_TENSOR, NO_TENSOR};
   (void)lower_step(l, STEP_CONTRACT, in, 4, &t, 1, s, scratch, n->src);

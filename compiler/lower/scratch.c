@@ -1,6 +1,7 @@
 #include "lower/scratch.h"
 
 #include "kernels/plane.h"
+#include "kernels/split.h"
 
 enum { F32 = 4 };
 
@@ -35,8 +36,11 @@ const Dim *scratch_pack(DimCtx *c, const Target *t, const Dim *k, const Dim *n, 
 }
 
 const Dim *scratch_lines(DimCtx *c, const Target *t, const Dim *rows) {
-  const TargetTile *tile = target_tile(t, "gemm_f32");
-  return dim_mulc(c, dim_min(c, rows, dim_const(c, tile->mc + tile->mc / 4)), (tile->kc + 16) * F32);
+  const TargetTile *tile = target_tile(t, "gemm_f32"), *split = target_tile(t, "split_f32");
+  const Dim *most = dim_min(c, rows, dim_const(c, tile->mc + tile->mc / 4)), *lines = dim_mulc(c, most, (tile->kc + 16) * F32);
+  if (!split) return lines;
+  const int64_t none = (int64_t)cn_split_floats(0, split->kc), each = (int64_t)cn_split_floats(split->mr, split->kc) - none;
+  return dim_max(c, lines, dim_mulc(c, dim_addc(c, dim_mulc(c, dim_ceildiv(c, most, dim_const(c, split->mr)), each), none), F32));
 }
 
 const Dim *scratch_conv(DimCtx *c, const Target *t, const WindowDims *w, const Dim *depth) {

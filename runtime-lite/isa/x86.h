@@ -44,11 +44,38 @@ CN_ISA_BASELINE static inline uint32_t cn_isa_x86(void) {
   return c7 & 1u << 11 ? 5 : 4;
 }
 
+/* Whether AMX's tiles with bf16 products are there and this process may use them, for which it asks: Linux wants that before a process's first tile (arch_prctl,
+ * ARCH_REQ_XCOMP_PERM of XTILEDATA), since each thread's state grows by 8 KB. Elsewhere no. */
+CN_ISA_BASELINE static inline int cn_isa_tiles(void) {
+#if defined(__linux__) && defined(__x86_64__)
+  uint32_t a, b, c, d;
+  long status = 158; /* the number of arch_prctl */
+  __cpuid_count(7, 0, a, b, c, d);
+  if (!(d & 1u << 22) || !(d & 1u << 24) || (cn_isa_xcr0() & 3u << 17) != 3u << 17) return 0; /* AMX-BF16, AMX-TILE */
+  __asm__ volatile("syscall" : "+a"(status) : "D"(0x1023L), "S"(18L) : "rcx", "r11", "memory");
+  return status == 0;
+#else
+  return 0;
+#endif
+}
+
+/* The same, and 6 with AMX too. */
+CN_ISA_BASELINE static inline uint32_t cn_isa_x86_amx(void) {
+  const uint32_t isa = cn_isa_x86();
+  return isa == 5 && cn_isa_tiles() ? 6 : isa;
+}
+
 /* The level that a call may use: what env->isa says, or the machine where it says nothing. */
 CN_ISA_BASELINE static inline uint32_t cn_isa_x86_of(const castnet_env *env) {
   uint32_t isa = 0;
   if (env != NULL && env->size >= offsetof(castnet_env, isa) + sizeof isa) isa = env->isa;
   return isa != 0 ? isa : cn_isa_x86();
+}
+
+CN_ISA_BASELINE static inline uint32_t cn_isa_x86_amx_of(const castnet_env *env) {
+  uint32_t isa = 0;
+  if (env != NULL && env->size >= offsetof(castnet_env, isa) + sizeof isa) isa = env->isa;
+  return isa != 0 ? isa : cn_isa_x86_amx();
 }
 
 #endif

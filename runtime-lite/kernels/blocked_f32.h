@@ -51,7 +51,14 @@ CN_KERNEL void cn_blocked_interleave_even_f32(const float *in, size_t area, size
   }
 }
 
-/* The same; c: a literal where it is 1, 3, or a power of two up to 8. */
+/* The same of any c. */
+CN_KERNEL void cn_blocked_interleave_any_f32(const float *in, size_t area, size_t n, size_t c, float *dst) {
+  for (size_t k = 0; k < c; k++) {
+    for (size_t x = 0; x < n; x++) dst[x * c + k] = in[k * area + x];
+  }
+}
+
+/* The same; c: a literal, 1, 3 or a power of two up to 8. */
 CN_KERNEL void cn_blocked_interleave_row_f32(const float *in, size_t area, size_t n, size_t c, float *dst) {
   if (c == 1) {
     memcpy(dst, in, n * sizeof *dst);
@@ -64,12 +71,10 @@ CN_KERNEL void cn_blocked_interleave_row_f32(const float *in, size_t area, size_
       dst[3 * x + 1] = second[x];
       dst[3 * x + 2] = third[x];
     }
-  } else if (CN_VF32_LANES > 1 && c <= CN_VF32_LANES && (c == 2 || c == 4 || c == 8)) {
+  } else if (c <= CN_VF32_LANES) {
     cn_blocked_interleave_even_f32(in, area, n, c, dst);
   } else {
-    for (size_t k = 0; k < c; k++) {
-      for (size_t x = 0; x < n; x++) dst[x * c + k] = in[k * area + x];
-    }
+    cn_blocked_interleave_any_f32(in, area, n, c, dst);
   }
 }
 
@@ -100,7 +105,7 @@ CN_DRIVER void cn_blocked_interleave_f32(const cn_window *w, const cn_window *pa
     else if (w->c == 3) cn_blocked_interleave_row_f32(s, area, hi - lo, 3, dst + lo * 3);
     else if (w->c == 4) cn_blocked_interleave_row_f32(s, area, hi - lo, 4, dst + lo * 4);
     else if (w->c == 8) cn_blocked_interleave_row_f32(s, area, hi - lo, 8, dst + lo * 8);
-    else cn_blocked_interleave_row_f32(s, area, hi - lo, w->c, dst + lo * w->c);
+    else cn_blocked_interleave_any_f32(s, area, hi - lo, w->c, dst + lo * w->c);
   }
 }
 

@@ -48,7 +48,8 @@ int main(void) {
 HERE = Path(__file__).resolve().parent
 ERR_ISA = 6
 CPUS = {"qemu64": 1, "Nehalem": 2}  # and the level of each; this qemu plays AVX2 from Haswell on, and no AVX-512
-TARGETS = {"x86-64-v3": 3, "x86-64-v4": 4}
+TARGETS = {"x86-64-v3": ["-march=x86-64-v3"], "x86-64-v4": ["-march=x86-64-v4"],
+           "x86-64-v4-amx": ["-march=x86-64-v4", "-mavx512vnni", "-mamx-tile", "-mamx-bf16"]}  # and flags
 
 
 def run_on(cpu, folder):
@@ -87,7 +88,7 @@ def main():
             folder = Path(tmp) / f"{target}{cc}{level}"
             subprocess.run([sys.argv[1], "static", str(folder), f"target={target}", "weights=c"], check=True)
             (folder / "main.c").write_text(CALLER)
-            flags = ["-std=c99", level, "-ffp-contract=off", f"-march={target}", "-c", "m.c", "m_weights.c"]
+            flags = ["-std=c99", level, "-ffp-contract=off", *TARGETS[target], "-c", "m.c", "m_weights.c"]
             subprocess.run([cc, *flags], cwd=folder, check=True)
             subprocess.run([cc, level, "main.c", "m.o", "m_weights.o", "-o", "main"], cwd=folder, check=True)
             cpus = CPUS if target == "x86-64-v3" else {**CPUS, "Haswell": 3}

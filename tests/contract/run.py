@@ -22,7 +22,8 @@ import harness  # noqa: E402
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror", "-ffp-contract=off",
           "-fno-stack-protector", "-fstack-usage"]
 TARGET_FLAGS = {"c99": [], "x86-64": [], "x86-64-v3": ["-march=x86-64-v3"], "x86-64-v4": ["-march=x86-64-v4"],
-                "x86-64-v4-vnni": ["-march=x86-64-v4", "-mavx512vnni"]}
+                "x86-64-v4-vnni": ["-march=x86-64-v4", "-mavx512vnni"],
+                "x86-64-v4-amx": ["-march=x86-64-v4", "-mavx512vnni", "-mamx-tile", "-mamx-bf16"]}
 LEVELS = ("-O0", "-O2")
 ALLOWED = re.compile(r"mem(cpy|move|set|cmp)$|__aeabi_|__(u?(div|mod|divmod)|mul|neg|ash[lr]|lshr|u?cmp|fix|float|extend|trunc|"
                      r"add|sub|eq|ne|lt|le|gt|ge|unord|pop|clz|ctz|bswap)\w*$|_GLOBAL_OFFSET_TABLE_$|castnet_decode_image$")

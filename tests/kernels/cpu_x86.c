@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "isa/x86.h"
+
 int cpu_has(const char *feature, size_t n) {
 #define FEATURE(name) \
   if (n == sizeof name - 1 && !memcmp(feature, name, n)) return __builtin_cpu_supports(name)
@@ -13,6 +15,7 @@ int cpu_has(const char *feature, size_t n) {
   FEATURE("avx512bw");
   FEATURE("avx512dq");
   FEATURE("avx512vnni");
+  if ((n == 8 && !memcmp(feature, "amx-tile", n)) || (n == 8 && !memcmp(feature, "amx-bf16", n))) return cn_isa_x86_amx() >= 6; /* asks for it, too */
 #undef FEATURE
   return 0;
 }

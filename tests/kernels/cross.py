@@ -57,7 +57,7 @@ def played_by_avx2(root):
         return []
     flags = re.search(r"^flags\s*:(.*)$", cpuinfo.read_text(), flags=re.M)
     has = set(flags[1].replace("_", "").split()) if flags else set()
-    targets = [t for t in sorted((root / "targets").glob("x86-64-v4*.def")) if not has.issuperset(row(t, "CPU")[0].split())]
+    targets = [t for t in sorted((root / "targets").glob("x86-64-v4*.def")) if not has.issuperset(row(t, "CPU")[0].replace("-", "").split())]
     if not targets or not has.issuperset(("avx2", "fma")):
         return []
     # Without much optimisation: gcc takes longer for the code than the tests do.

@@ -2,6 +2,7 @@
 
 #include "check.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -50,18 +51,21 @@ static void compare(Case *c, const cn_gemm_f32_args *g, const float *b, size_t b
         if (memcmp(&g->c[at], &before[at], sizeof(float)) != 0) fail(c, "%s: wrote between rows", c->kernel);
         continue;
       }
-      double want = 0, size = 0;
+      double want = 0, size = 0, squares = 0;
       for (size_t p = 0; p < g->k; p++) {
         const double x = (double)g->a[i * g->a_rs + p * g->a_ks] * (double)b[p * b_ks + j * b_ns];
         want += x;
         size += fabs(x);
+        squares += x * x;
       }
       if (g->ep.flags & CN_EP_ROW_BIAS) want += (double)g->ep.bias[i];
       if (g->ep.flags & CN_EP_COL_BIAS) want += (double)g->ep.bias[j];
       if (g->ep.flags & CN_EP_RESIDUAL) want += (double)(g->ep.residual == g->c ? before : g->ep.residual)[at];
       if (g->ep.flags & CN_EP_CLAMP) want = want < (double)g->ep.lo ? (double)g->ep.lo : want > (double)g->ep.hi ? (double)g->ep.hi : want;
       if (g->ep.tile) want = want * 2 + (double)(i + j);
-      const double bound = (double)(g->k + 4) * 0x1p-23 * (size + 2.0 + (g->ep.tile ? size + (double)(i + j) : 0));
+      double bound = (double)(g->k + 4) * 0x1p-23 * (size + 2.0 + (g->ep.tile ? size + (double)(i + j) : 0));
+      const double usual = 0x1p-18 * sqrt(squares) * (g->ep.tile ? 2 : 1) + 0x1p-22 * (fabs(want) + 4); /* where no rounding is of more than a sum's last bits */
+      if (c->set->own && usual < bound) bound = usual;
       if (!close_enough(g->c[at], want, bound))
         fail(c, "%s m %zu n %zu k %zu flags %u: [%zu][%zu] is %g, not %g", c->kernel, g->m, g->n, g->k, g->ep.flags, i, j,
              (double)g->c[at], want);
@@ -90,9 +94,16 @@ void test_cn_gemm_f32(Case *c) {
     g.n = pick_size(c, s->nr);
     g.k = 8 * s->kc + 1 + pick(c, 64);
   }
+  const int tiled = s->own && pick(c, 4); /* large enough for what the set has in place of another's */
+  if (tiled) {
+    g.m = 32 + pick(c, 160);
+    g.n = 64 + pick(c, 100);
+    g.k = 32 + pick(c, (uint32_t)(2 * s->kc));
+  }
   const size_t b_ks = tb ? 1 : g.n, b_ns = tb ? g.k : 1;
   float *a = guarded_values(c, g.m * g.k), *b = guarded_values(c, g.k * g.n);
   if (g.m && g.k && pick(c, 8) == 0) a[pick(c, (uint32_t)(g.m * g.k))] = pick(c, 2) ? NAN : INFINITY;
+  if (tiled && pick(c, 8) == 0) b[pick(c, (uint32_t)(g.k * g.n))] = pick(c, 2) ? INFINITY : NAN;
   float *packed = guarded(c, cn_pack_size(g.k, g.n, s->nr)), *by_layer = guarded(c, cn_pack_size(g.k, g.n, s->nr));
   cn_pack_b_f32(b, b_ks, b_ns, g.k, g.n, s->nr, packed);
   s->pack_operand_f32(b, b_ks, b_ns, g.k, g.n, by_layer);
@@ -102,12 +113,13 @@ void test_cn_gemm_f32(Case *c) {
   g.a = a;
   g.a_rs = ta ? 1 : g.k;
   g.a_ks = ta ? g.m : 1;
-  if (!ta && pick(c, 2)) g.lines = guarded(c, cn_min(g.m, s->mc + s->mc / 4) * (s->kc + 16));
+  if (!ta && (tiled || pick(c, 2))) g.lines = guarded(c, s->gemm_f32_lines(g.m));
   g.b = packed;
   g.c = guarded_values(c, c_size);
   float *before = guarded(c, c_size), *again = guarded(c, c_size);
   memcpy(before, g.c, c_size * sizeof(float));
   g.ep = pick_epilogue(c, g.m, g.n, c_size, g.c);
+  if (tiled && !g.ep.tile && pick(c, 8) == 0) a[pick(c, (uint32_t)(g.m * g.k))] = pick(c, 2) ? FLT_MAX : -INFINITY;
   s->gemm_f32(&g, 0, s->gemm_f32_tasks(&g));
   compare(c, &g, b, b_ks, b_ns, before);
   memcpy(again, g.c, c_size * sizeof(float));

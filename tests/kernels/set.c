@@ -2,6 +2,9 @@
 #include <stdlib.h>
 
 #include LAYER_H
+#ifdef CN_TILE_PRODUCTS
+#include "amx/split_f32.h"
+#endif
 #include "check.h"
 
 /* The numbers in the layer and in the target's description are the same. */
@@ -21,6 +24,8 @@
   _Static_assert((mc) % (mr) == 0 && (nc) % (nr) == 0 && (nr) % CN_VF32_LANES == 0, "blocks are whole tiles");
 #define TILE_gemm_s16(mr, nr, kc, mc, nc) \
   _Static_assert(CN_GEMM_S16_MR == (mr) && CN_GEMM_S16_NR == (nr) && (nr) % CN_VS32_LANES == 0, "tile");
+#define TILE_split_f32(mr, nr, kc, mc, nc) \
+  _Static_assert(CN_SPLIT_ROWS == (mr) && CN_SPLIT_COLUMNS == (nr) && CN_GEMM_F32_NR == (nr) && CN_GEMM_F32_KC == (kc), "tile");
 #define TILE_blocked_f32(mr, nr, kc, mc, nc) \
   _Static_assert(CN_BLOCKED_F32_SUMS * CN_VF32_LANES == (mr) * (nr), "sums in registers");
 #include TARGET_DEF
@@ -234,6 +239,15 @@ static size_t layer_selftest(void) {
 
 static size_t attention_f32_tasks(const cn_attention_f32_args *a) { return cn_attention_f32_tasks(a); }
 static size_t gemm_f32_tasks(const cn_gemm_f32_args *g) { return cn_gemm_f32_tasks(g); }
+static size_t gemm_f32_lines(size_t m) {
+  const size_t rows = cn_min(m, CN_GEMM_F32_MC + CN_GEMM_F32_MC / 4), lines = rows * CN_GEMM_F32_LINE;
+#ifdef CN_TILE_PRODUCTS
+  return cn_max(lines, cn_split_floats(rows, CN_GEMM_F32_KC));
+#else
+  return lines;
+#endif
+}
+
 static size_t conv_f32_tasks(const cn_conv_f32_args *a) { return cn_conv_f32_tasks(a); }
 static size_t conv_f32_scratch(const cn_window *w) { return cn_conv_f32_scratch(w); }
 
@@ -287,8 +301,10 @@ static size_t norm_f32_tasks(const cn_norm_f32_args *a) { return cn_norm_f32_tas
 
 const KernelSet SET = {
 #include TARGET_DEF
-#ifdef cn_vs32_dot2 /* a layer that has this in place of another layer's, and the rest from there */
-    .own_dtype = "s8",
+#if defined(CN_TILE_PRODUCTS) /* a layer that has this in place of another layer's, and the rest from there */
+    .own = "cn_gemm_f32",
+#elif defined(cn_vs32_dot2)
+    .own = "_s16",
 #endif
     .lanes = CN_VF32_LANES,
     .sums = CN_BLOCKED_F32_SUMS,
@@ -298,6 +314,7 @@ const KernelSet SET = {
     .mc = CN_GEMM_F32_MC,
     .nc = CN_GEMM_F32_NC,
     .gemm_f32_tasks = gemm_f32_tasks,
+    .gemm_f32_lines = gemm_f32_lines,
     .gemm_f32 = cn_gemm_f32,
     .conv_f32_tasks = conv_f32_tasks,
     .conv_f32_scratch = conv_f32_scratch,

@@ -1,5 +1,5 @@
-/* AVX-512 played by AVX2: with this folder before the compiler's own, simd/avx512.h and simd/avx512vnni.h compile to what any
- * x86-64-v3 machine runs, 16 lanes as 16 lanes. Has what those two files call, no more; meant for results and bounds, not for speed. */
+/* AVX-512 and AMX played by AVX2: with this folder before the compiler's own, simd/avx512.h, simd/avx512vnni.h and simd/avx512amx.h compile to what any
+ * x86-64-v3 machine runs, 16 lanes as 16 lanes. Has what those files call, no more; meant for results and bounds, not for speed. */
 #ifndef CN_EMULATED_IMMINTRIN_H
 #define CN_EMULATED_IMMINTRIN_H
 
@@ -44,6 +44,7 @@ EMULATED_BINARY(max_ps, EmulatedFloats, _mm256_max_ps)
 EMULATED_BINARY(min_ps, EmulatedFloats, _mm256_min_ps)
 EMULATED_BINARY(andnot_ps, EmulatedFloats, _mm256_andnot_ps)
 EMULATED_BINARY(and_si512, EmulatedInts, _mm256_and_si256)
+EMULATED_BINARY(or_si512, EmulatedInts, _mm256_or_si256)
 EMULATED_BINARY(add_epi32, EmulatedInts, _mm256_add_epi32)
 EMULATED_BINARY(sub_epi32, EmulatedInts, _mm256_sub_epi32)
 EMULATED_BINARY(sub_epi16, EmulatedInts, _mm256_sub_epi16)
@@ -56,6 +57,7 @@ EMULATED_BINARY(madd_epi16, EmulatedInts, _mm256_madd_epi16)
 #define _mm512_min_ps emulated_min_ps
 #define _mm512_andnot_ps emulated_andnot_ps
 #define _mm512_and_si512 emulated_and_si512
+#define _mm512_or_si512 emulated_or_si512
 #define _mm512_add_epi32 emulated_add_epi32
 #define _mm512_sub_epi32 emulated_sub_epi32
 #define _mm512_sub_epi16 emulated_sub_epi16
@@ -220,5 +222,59 @@ EMULATED(EmulatedFloats) emulated_shuffle_f32x4(EmulatedFloats a, EmulatedFloats
   for (int i = 0; i < 16; i++) v.u32[i] = from[i / 8].u32[(order >> i / 4 * 2 & 3) * 4 + i % 4];
   return v.ps;
 }
+
+/* ---- tiles of AMX ---- */
+typedef struct EmulatedTiles {
+  uint8_t rows[8];
+  uint32_t at[8][16][16];
+} EmulatedTiles;
+
+static __attribute__((unused)) EmulatedTiles emulated_tiles;
+
+static inline __attribute__((unused)) void emulated_tile_loadconfig(const void *config) { memcpy(emulated_tiles.rows, (const uint8_t *)config + 48, 8); }
+
+static inline __attribute__((unused)) void emulated_tile_zero(int t) { memset(emulated_tiles.at[t], 0, sizeof emulated_tiles.at[t]); }
+
+static inline __attribute__((unused)) void emulated_tile_loadd(int t, const void *p, size_t pitch) {
+  for (size_t i = 0; i < emulated_tiles.rows[t]; i++) memcpy(emulated_tiles.at[t][i], (const uint8_t *)p + i * pitch, 64);
+}
+
+static inline __attribute__((unused)) void emulated_tile_stored(int t, void *p, size_t pitch) {
+  for (size_t i = 0; i < emulated_tiles.rows[t]; i++) memcpy((uint8_t *)p + i * pitch, emulated_tiles.at[t][i], 64);
+}
+
+/* Half of 32 bits as the bf16 number that it is; a subnormal one is zero. */
+static inline __attribute__((unused)) float emulated_bf16(uint32_t pair, int high) {
+  const uint32_t bits = high ? pair & 0xffff0000u : pair << 16;
+  float x;
+  memcpy(&x, &bits, sizeof x);
+  return bits & 0x7f800000u ? x : 0.0f;
+}
+
+static inline __attribute__((unused)) void emulated_tile_dpbf16ps(int sums, int a, int b) {
+  EmulatedTiles *t = &emulated_tiles;
+  for (size_t i = 0; i < t->rows[sums]; i++) {
+    for (size_t j = 0; j < 16; j++) {
+      float sum, halves[2] = {0, 0};
+      for (size_t p = 0; p < 32; p++) halves[p % 2] += emulated_bf16(t->at[a][i][p / 2], p % 2) * emulated_bf16(t->at[b][p / 2][j], p % 2);
+      memcpy(&sum, &t->at[sums][i][j], sizeof sum);
+      sum += halves[0] + halves[1];
+      memcpy(&t->at[sums][i][j], &sum, sizeof sum);
+    }
+  }
+}
+
+#undef _tile_loadconfig
+#undef _tile_release
+#undef _tile_zero
+#undef _tile_loadd
+#undef _tile_stored
+#undef _tile_dpbf16ps
+#define _tile_loadconfig emulated_tile_loadconfig
+#define _tile_release() memset(&emulated_tiles, 0, sizeof emulated_tiles)
+#define _tile_zero emulated_tile_zero
+#define _tile_loadd emulated_tile_loadd
+#define _tile_stored emulated_tile_stored
+#define _tile_dpbf16ps emulated_tile_dpbf16ps
 
 #endif
