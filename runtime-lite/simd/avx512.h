@@ -17,7 +17,7 @@
 
 #define CN_GEMM_F32_DEPTH 256
 
-#define CN_TILE_F32_TURN 1
+#define CN_TILE_F32_TURN 2
 
 #define CN_GEMM_F32_MC 192
 
