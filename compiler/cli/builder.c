@@ -106,6 +106,8 @@ static Words compiler(Cli *c, const BuildOptions *o, const Workdir *w, const cha
   add_all(c->arena, &r, &o->flags);
   words_push(c->arena, &r, "-I");
   words_push(c->arena, &r, workdir_path(w));
+  /* .incbin looks where the compiler runs first, which may hold the weights of another compile of this name */
+  if (!strpbrk(workdir_path(w), "\"\\\n")) words_push(c->arena, &r, arena_printf(c->arena, "-DCASTNET_WEIGHTS_DIR=\"%s/\"", workdir_path(w)).ptr);
   return r;
 }
 

@@ -11,7 +11,7 @@
 /* A panel of B at a depth: k rows of COLUMNS at b, and its parts, [step][3][2][16][32]: in 32 bits of row p rows p and p + 16 of the step. */
 typedef struct cn_split_panel {
   const float *b;
-  size_t k;
+  size_t k, skip; /* skip: floats between its end and the panel behind it, which is asked for ahead */
   uint16_t *parts;
 } cn_split_panel;
 
@@ -21,9 +21,12 @@ CN_KERNEL void cn_split_store_f32(cn_vf32 x, cn_vf32 y, uint16_t *p, size_t next
   for (size_t i = 0; i < 3; i++) cn_vs32_store((int32_t *)(void *)(p + i * next), cn_vs32_split(&x, &y));
 }
 
-/* Half a row pair of a panel, 32 halves a step. What is deeper than k is zero. */
+/* Half a row pair of a panel, 32 halves a step; what it asks for is split a step later. What is deeper than k is zero. */
 CN_KERNEL void cn_split_half_f32(const cn_split_panel *q, size_t i) {
-  const size_t step = i / 32, row = step * CN_SPLIT_STEP + i % 32 / 2, t = i % 2;
+  const size_t step = i / 32, row = step * CN_SPLIT_STEP + i % 32 / 2, t = i % 2, later = (i + 32) * CN_SPLIT_COLUMNS;
+  const float *const next = q->b + later + (later < q->k * CN_SPLIT_COLUMNS ? 0 : q->skip);
+  CN_PREFETCH(next);
+  CN_PREFETCH(next + 16);
   const float *low = q->b + row * CN_SPLIT_COLUMNS + 16 * t, *high = low + 16 * CN_SPLIT_COLUMNS;
   const cn_vf32 x = row < q->k ? cn_vf32_load(low) : cn_vf32_zero(), y = row + 16 < q->k ? cn_vf32_load(high) : cn_vf32_zero();
   cn_split_store_f32(x, y, q->parts + (step * 6 + t) * CN_SPLIT_TILE + i % 32 / 2 * CN_SPLIT_STEP, 2 * CN_SPLIT_TILE);
@@ -188,12 +191,13 @@ CN_KERNEL void cn_split_block_f32(const cn_gemm_f32_args *g, size_t m0, size_t m
   for (size_t k0 = 0; k0 < g->k; k0 += CN_GEMM_F32_KC) {
     const size_t kc = cn_min(CN_GEMM_F32_KC, g->k - k0);
     const unsigned part = (k0 == 0 ? CN_PART_FIRST : 0) | (k0 + kc == g->k ? CN_PART_LAST : 0);
-    cn_split_panel now = {g->b + (j0 * g->k + k0) * CN_GEMM_F32_NR, kc, b};
+    const size_t skip = (g->k - kc) * CN_GEMM_F32_NR;
+    cn_split_panel now = {g->b + (j0 * g->k + k0) * CN_GEMM_F32_NR, kc, skip, b};
     cn_split_rows_f32(g, m0, m1, k0, kc, height, a);
     for (size_t i = 0; i < cn_ceil_div(kc, CN_SPLIT_STEP) * 32; i++) cn_split_half_f32(&now, i);
     for (size_t j = j0; j < j1; j++) {
       const size_t n0 = j * CN_GEMM_F32_NR;
-      const cn_split_panel ahead = {now.b + g->k * CN_GEMM_F32_NR, j + 1 < j1 ? kc : 0, now.parts == b ? b + 2 * part_room : b};
+      const cn_split_panel ahead = {now.b + g->k * CN_GEMM_F32_NR, j + 1 < j1 ? kc : 0, skip, now.parts == b ? b + 2 * part_room : b};
       cn_split_tiles_f32(g, m0, m1, height, a, &now, &ahead, n0, k0, part, &left, room);
       if ((part & CN_PART_LAST) && g->ep.tile) {
         cn_split_flush_f32(&left);

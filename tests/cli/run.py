@@ -167,6 +167,8 @@ def test_check(b):
         for weights in ("c", "asm", "bin"):
             b.good("check", "m.onnx", "--target", target, "--weights", weights, "--outputs", "workspace", "-j", "2", *cc)
     b.good("check", "m.onnx", "--sanitize", *cc)
+    b.write("m_weights.bin", b"of another compile, where the compiler runs")
+    b.good("check", "m.onnx", "--weights", "asm", *cc)
 
 
 def test_check_without_data(b):
