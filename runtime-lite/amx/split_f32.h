@@ -187,7 +187,7 @@ CN_KERNEL void cn_split_block_f32(const cn_gemm_f32_args *g, size_t m0, size_t m
   const size_t tiles = cn_ceil_div(m1 - m0, height), part_room = CN_GEMM_F32_KC / CN_SPLIT_STEP * 3 * CN_SPLIT_TILE;
   uint16_t *const a = (uint16_t *)(void *)g->lines, *const b = a + tiles * part_room;
   CN_ALIGN(64) float room[4 * CN_SPLIT_ROWS * CN_SPLIT_COLUMNS];
-  cn_split_left left = {g, room, 0, 0, 0, 0, 0, 0, {0, 0, 0}};
+  cn_split_left left = {g, room, 0, 0, 0, 0, 0, 0, {0, 0, 0, 0}};
   for (size_t k0 = 0; k0 < g->k; k0 += CN_GEMM_F32_KC) {
     const size_t kc = cn_min(CN_GEMM_F32_KC, g->k - k0);
     const unsigned part = (k0 == 0 ? CN_PART_FIRST : 0) | (k0 + kc == g->k ? CN_PART_LAST : 0);

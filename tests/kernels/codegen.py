@@ -25,7 +25,8 @@ JUMP = re.compile(r"\s+(?:j\w+|b\.\w+|b[a-z]{2}|b|cbn?z\s+\w+,|tbn?z\s+\w+,\s*#?
 FMA = re.compile(r"vfmadd\w+|fmla\s")
 MADD = re.compile(r"vpmaddwd|vpdp\w+|addp\s")  # NEON multiplies halves: the sum of neighbours is there once
 # tile: the functions that hold it, and the instruction of each vector of it
-TILED = {"gemm_f32": (("cn_gemm_part_f32", "cn_conv_f32"), FMA), "gemm_s16": (("cn_block_s16",), MADD), "blocked_f32": (("cn_blocked_conv_f32_{mr}", "cn_blocked_plain_f32_{mr}", "cn_winograd_product_f32"), FMA)}
+TILED = {"gemm_f32": (("cn_gemm_part_f32", "cn_conv_f32"), FMA), "gemm_s16": (("cn_block_s16",), MADD), "blocked_f32": (("cn_blocked_conv_f32_{mr}", "cn_blocked_plain_f32_{mr}", "cn_winograd_product_f32"), FMA),
+         "split_f32": ((), FMA)}  # its sums are no vectors
 
 
 def rows(path, macro):
@@ -38,7 +39,8 @@ def rows(path, macro):
 def source(layer, kernels):
     """Return a translation unit that keeps every driver of the table."""
     files = dict.fromkeys(row[4] for row in kernels)
-    lines = [f'#include "{layer}"', *(f'#include "{f}"' for f in files), "typedef void (*function)(void);"]
+    tiles = ["#ifdef CN_TILE_PRODUCTS", '#include "amx/split_f32.h"', "#endif"]  # before what calls it by the layer's name for it
+    lines = [f'#include "{layer}"', *tiles, *(f'#include "{f}"' for f in files), "typedef void (*function)(void);"]
     lines.append("extern const function cn_all[];")
     lines.append("const function cn_all[] = {" + ", ".join(f"(function){row[0]}" for row in kernels) + "};")
     return "\n".join(lines) + "\n"
