@@ -59,22 +59,25 @@ CN_ISA_BASELINE static inline int cn_isa_tiles(void) {
 #endif
 }
 
-/* The same, and 6 with AMX too. */
+/* The levels of cn_isa_x86, and 6 with AMX too. */
 CN_ISA_BASELINE static inline uint32_t cn_isa_x86_amx(void) {
   const uint32_t isa = cn_isa_x86();
   return isa == 5 && cn_isa_tiles() ? 6 : isa;
 }
 
+/* What env->isa says, 0 where it says nothing. */
+CN_ISA_BASELINE static inline uint32_t cn_isa_said(const castnet_env *env) {
+  return env != NULL && env->size >= offsetof(castnet_env, isa) + sizeof env->isa ? env->isa : 0;
+}
+
 /* The level that a call may use: what env->isa says, or the machine where it says nothing. */
 CN_ISA_BASELINE static inline uint32_t cn_isa_x86_of(const castnet_env *env) {
-  uint32_t isa = 0;
-  if (env != NULL && env->size >= offsetof(castnet_env, isa) + sizeof isa) isa = env->isa;
+  const uint32_t isa = cn_isa_said(env);
   return isa != 0 ? isa : cn_isa_x86();
 }
 
 CN_ISA_BASELINE static inline uint32_t cn_isa_x86_amx_of(const castnet_env *env) {
-  uint32_t isa = 0;
-  if (env != NULL && env->size >= offsetof(castnet_env, isa) + sizeof isa) isa = env->isa;
+  const uint32_t isa = cn_isa_said(env);
   return isa != 0 ? isa : cn_isa_x86_amx();
 }
 

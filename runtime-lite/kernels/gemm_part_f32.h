@@ -10,7 +10,7 @@ typedef struct cn_gemm_f32_args {
   size_t m, n, k;
   const float *a; /* element (i, p) at a[i * a_rs + p * a_ks]: [m][k] has (k, 1), its transpose [k][m] has (1, m) */
   size_t a_rs, a_ks;
-  float *lines;   /* not NULL: room for a part of A, LINE floats for each of MC + MC / 4 rows or of all, for rows that begin a multiple of 4 KB apart; a_ks is 1 */
+  float *lines;   /* not NULL: room for a part of A, LINE floats for each of MC + MC / 4 rows or of all, for rows that begin a multiple of 4 KB apart, or what amx/split_f32.h needs; a_ks is 1 */
   const float *b; /* [ceil(n/NR)][k][NR] */
   float *c;       /* [m][ldc] */
   size_t ldc;

@@ -12,7 +12,7 @@
 
 #define CN_SPLIT_STEP 32
 
-/* 16-bit numbers of a tile of A or B, and of the three parts of one of A. */
+/* 16-bit numbers of a tile: 16 rows of A, or of pairs of B's. */
 #define CN_SPLIT_TILE (16 * CN_SPLIT_STEP)
 
 /* Whether a product of these sizes gains: splitting B costs as much as 32 rows' products save, splitting A as those of some columns. */
