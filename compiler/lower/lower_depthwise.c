@@ -1,5 +1,6 @@
 /* A depthwise convolution and the pointwise one that alone reads its result become one step, which computes the pixels of the former that it is
  * about to read: they stay in a cache, and in the thread that needs them. Not where the workspace would grow by more than a tenth. */
+#include "kernels/blocked.h"
 #include "lower/lower_blocked.h"
 #include "lower/share.h"
 
@@ -26,6 +27,13 @@ static uint32_t pointwise_width(const Program *p, const Target *t, const Step *s
     if (!dim_is(v->kernel[i], 1) || a->stride[i] != 1 || a->dilate_x[i] != 1) return 0;
   if (p->tensors.data[s->in[0]].rank != 5 || !is_zero(a->pad_lo, a->n_spatial) || !is_zero(a->pad_hi, a->n_spatial)) return 0;
   return lower_blocked_even(t, v, image_pixels(&p->tensors.data[s->out[0]]));
+}
+
+/* Whether threads part its outputs, not its pixels: they would all compute all pixels. */
+static bool is_by_outputs(const Lower *l, const Step *s) {
+  const ConvStep *v = s->attr;
+  const cn_window w = {.in = {1, 1, image_pixels(&l->p->tensors.data[s->out[0]])}, .kernel = {1, 1, 1}};
+  return l->opt->shared && cn_blocked_by_outputs(&w, CN_BLOCKED_BLOCKS, v->most.blocks + v->rest.blocks, (size_t)v->attr.block);
 }
 
 /* What follows it can be done wherever its pixels lie. */
@@ -109,7 +117,7 @@ void lower_join_depthwise(Lower *l) {
     int32_t at;
     const uint32_t wide = pointwise_width(l->p, l->opt->target, s);
     const Step *first = wide ? lower_only_maker(l, &r, s->in[0], STEP_CONV, &at) : NULL;
-    if (!first || first->out[0] != s->in[0] || !is_movable(first)) continue; /* it may be read by rows of another length */
+    if (!first || is_by_outputs(l, s) || first->out[0] != s->in[0] || !is_movable(first)) continue; /* it may be read by rows of another length */
     const Step joined = joined_step(l, first, s, wide);
     if (joined_bytes(l, &joined, i, live[i]) > room) continue;
     gone[at] = true;

@@ -12,8 +12,8 @@ enum { MANY_HEADS = 8, HEAD_SHARES = 4 };
  * From so much saved, in nanoseconds, that matters nowhere. */
 enum { TRIPS = 3, MOST_SAVED = 100000000 };
 /* What handing out costs must be little: half a microsecond while the threads spin, a tenth each share; some ten when they have to be woken,
- * which few shares alone do not do. Of eight a thread takes its four in two turns, each of which goes through the weights: a step has so many only where
- * each is worth it, four where it is long enough for four threads. Of a size that only the call knows (OPEN) all SHARES are handed out. In picoseconds. */
+ * which few shares alone do not do. A thread that takes some goes through the weights: a step has eight only where each is worth it, four where it is long
+ * enough for four threads. Of a size that only the call knows (OPEN) all SHARES are handed out. In picoseconds. */
 enum { STEP_LEAST = 3000000, OPEN_LEAST = 8000000, SHARE_LEAST = 8000000, FOUR_LEAST = 16000000, TURN_LEAST = 1500000, MODEL_LEAST = 40000000 };
 /* Rough times, of a lane or a byte: only how they compare to the above matters. */
 enum { PS_MAC = 350, PS_OPERATION = 500, PS_ELEMENT = 800, PS_SOFTMAX = 12000, PS_NORM = 4000, PS_WEIGHT = 20, PS_CACHED = 5, PS_PACK = 200, TYPICAL = 128 };

@@ -176,7 +176,13 @@ CN_INLINE size_t cn_blocked_span(const cn_window *w, cn_blocked_input input, siz
   return cn_max(cn_ceil_div(all, cn_max(cn_blocked_across(w, input, blocks, way, lanes), 1)), 1) * unit;
 }
 
-/* Tasks of a call for `blocks` output blocks: some pixels of an image for some of them; neighbours share what they know of the pixels. */
+/* Whether tasks side by side have outputs in common, not pixels: who takes neighbours then reads a part of the weights, which are more than the pixels that it
+ * reads for that. By sizes alone. */
+CN_INLINE int cn_blocked_by_outputs(const cn_window *w, cn_blocked_input input, size_t blocks, size_t lanes) {
+  return input == CN_BLOCKED_BLOCKS && blocks * lanes * cn_volume(w->kernel) > 2 * cn_volume(w->in);
+}
+
+/* Tasks of a call for `blocks` output blocks: some pixels of an image for some of them, in the order of cn_blocked_by_outputs. */
 CN_INLINE size_t cn_blocked_count(const cn_window *w, cn_blocked_input input, size_t blocks, cn_blocked_way way, size_t lanes) {
   return w->images * w->groups * cn_blocked_across(w, input, blocks, way, lanes) * cn_blocked_apart(input, blocks, way);
 }

@@ -551,37 +551,46 @@ CN_KERNEL void cn_blocked_body_f32(const cn_blocked_conv_f32_args *a, float *scr
   float *copy = scratch + zeros, *behind = copy + cn_blocked_copy(&a->window, a->input, span, CN_VF32_LANES);
   int32_t *places = (int32_t *)(void *)(behind + a->room + cn_blocked_packed(&a->window, a->input, way, CN_VF32_LANES));
   int32_t *ys = k.dense ? NULL : places + k.taps * CN_BLOCKED_PLACES, *xs = k.dense ? NULL : ys + most + 32;
+  const int by_outputs = cn_blocked_by_outputs(&a->window, a->input, a->blocks, CN_VF32_LANES);
+  const size_t inner = by_outputs ? across : apart;
   cn_blocked_copied copied = {0, 0, 0, 0};
+  int first = 1;
   memset(scratch, 0, zeros * sizeof *scratch);
-  for (size_t t = t0; t < t1;) {
-    const size_t first_task = t % apart, at = t / apart % across, image = t / apart / across, left = first_task ? 1 : (t1 - t) / apart;
-    const size_t many = cn_max(1, cn_min(cn_min(left, together), across - at)), last_task = cn_min(apart, first_task + (t1 - t));
-    const size_t p0 = cn_share_by(pixels, unit, at, across), p1 = cn_share_by(pixels, unit, at + many, across);
+  for (size_t t = t0; t < t1;) { /* i0 .. i1 of what neighbours do not have in common, for all from o0 to o1 of what they have */
+    const size_t image = t / (apart * across), o0 = t % (apart * across) / inner, i0 = t % inner;
+    const size_t whole = i0 ? 0 : cn_min((t1 - t) / inner, apart * across / inner - o0);
+    const size_t o1 = o0 + cn_max(whole, 1), i1 = whole ? inner : cn_min(inner, i0 + (t1 - t));
+    const size_t g0 = (by_outputs ? o0 : i0) * (groups / apart), g1 = (by_outputs ? o1 : i1) * (groups / apart);
     const cn_blocked_seen seen = cn_blocked_sees(&a->slices, a->window.kernel[0], image);
     const size_t skipped = seen.from * k.own * nb;
     const float *in = a->in ? a->in + seen.first * image_in : NULL, *weights = a->weights + (image % parts * a->blocks * k.depth + skipped) * CN_VF32_LANES;
-    if (plain && (t == t0 || copied.image != image || p1 > copied.p1)) {
-      const size_t last = cn_min(t1, (image + 1) * across * apart) - 1, end = cn_share_by(pixels, unit, last / apart % across + 1, across);
-      cn_blocked_copy_band(&a->window, &k, &copied, in, image, p0, end, span, copy);
-    }
     const float *const end = a->weights + (image % parts + 1) * a->blocks * k.depth * CN_VF32_LANES;
-    cn_blocked_walk own = k;
-    if (plain) own.w.in[1] = copied.y1 - copied.y0, own.w.pad[1] = (ptrdiff_t)copied.y0;
-    own.blocks = (seen.to - seen.from) * k.slice;
-    if (a->input == CN_BLOCKED_COMPUTED) a->pixels(a->ctx, image, p0, p1, copy);
-    else if (k.packs) cn_blocked_pack_pixels_f32(&a->window, in, own.blocks, p0, p1, copy);
-    const float *const from = k.packs ? copy - p0 * CN_VF32_LANES : plain ? copy : in;
-    const cn_blocked_job j = {a, &own, from, scratch, places, ys, xs, k.packs ? (p1 - p0) * CN_VF32_LANES : cn_volume(k.w.in) * k.pitch, p0, p1, pixels};
-    if (!slides && !k.dense) cn_blocked_job_pixels(&j);
-    for (size_t g = first_task * (groups / apart); g < last_task * (groups / apart); g++) {
-      const size_t b = g * nb, first = image * all + a->first + b;
-      if (slides) cn_blocked_slide_group_f32(&j, first, weights + b * k.depth * CN_VF32_LANES, spread, pitch, stride, slides);
-      else cn_blocked_group_f32(&j, first, weights + b * k.depth * CN_VF32_LANES, end, plain, spread, nb, np);
-      if (a->ep.tile)
-        a->ep.tile(a->ep.ctx, a->out + (first * pixels + p0) * CN_VF32_LANES, pixels * CN_VF32_LANES, image / parts, image % parts * all + a->first + b, nb,
-                   p0 * CN_VF32_LANES, (p1 - p0) * CN_VF32_LANES);
+    t += whole ? whole * inner : i1 - i0;
+    for (size_t at = by_outputs ? i0 : o0, stop = by_outputs ? i1 : o1, many; at < stop; at += many) {
+      many = cn_max(1, cn_min(together, stop - at));
+      const size_t p0 = cn_share_by(pixels, unit, at, across), p1 = cn_share_by(pixels, unit, at + many, across);
+      if (plain && (first || copied.image != image || p1 > copied.p1)) {
+        const size_t last = cn_min(t1, (image + 1) * across * apart) - 1, until = cn_share_by(pixels, unit, last / apart % across + 1, across);
+        cn_blocked_copy_band(&a->window, &k, &copied, in, image, p0, until, span, copy);
+        first = 0;
+      }
+      cn_blocked_walk own = k;
+      if (plain) own.w.in[1] = copied.y1 - copied.y0, own.w.pad[1] = (ptrdiff_t)copied.y0;
+      own.blocks = (seen.to - seen.from) * k.slice;
+      if (a->input == CN_BLOCKED_COMPUTED) a->pixels(a->ctx, image, p0, p1, copy);
+      else if (k.packs) cn_blocked_pack_pixels_f32(&a->window, in, own.blocks, p0, p1, copy);
+      const float *const from = k.packs ? copy - p0 * CN_VF32_LANES : plain ? copy : in;
+      const cn_blocked_job j = {a, &own, from, scratch, places, ys, xs, k.packs ? (p1 - p0) * CN_VF32_LANES : cn_volume(k.w.in) * k.pitch, p0, p1, pixels};
+      if (!slides && !k.dense) cn_blocked_job_pixels(&j);
+      for (size_t g = g0; g < g1; g++) {
+        const size_t b = g * nb, block = image * all + a->first + b;
+        if (slides) cn_blocked_slide_group_f32(&j, block, weights + b * k.depth * CN_VF32_LANES, spread, pitch, stride, slides);
+        else cn_blocked_group_f32(&j, block, weights + b * k.depth * CN_VF32_LANES, end, plain, spread, nb, np);
+        if (a->ep.tile)
+          a->ep.tile(a->ep.ctx, a->out + (block * pixels + p0) * CN_VF32_LANES, pixels * CN_VF32_LANES, image / parts, image % parts * all + a->first + b, nb,
+                     p0 * CN_VF32_LANES, (p1 - p0) * CN_VF32_LANES);
+      }
     }
-    t += (many - 1) * apart + (last_task - first_task);
   }
 }
 

@@ -69,8 +69,9 @@ static void pause_thread(void) {
 #endif
 }
 
-/* How many of a lane's indices are taken where it may be several: of four or more a part is left for whoever is done sooner. */
-static uint32_t at_once(uint32_t left, bool front) { return front ? left - left / 4 : (left + 1) / 2; }
+/* How many of a lane's indices are taken where it may be several: of eight or more a part is left for whoever is done sooner. Each
+ * time a step may read its weights again. */
+static uint32_t at_once(uint32_t left, bool front) { return front ? left - left / 8 : (left + 1) / 2; }
 
 /* Indices from *ret on. Returns how many. */
 static uint32_t take(Lane *lane, bool front, bool several, size_t *ret) {
