@@ -299,7 +299,7 @@ static void test_blocked(Case *c) {
     cn_window *w = &a.window;
     BlockedCase k = blocked_case(c, w);
     if (strcmp(cn_blocked_driver(&k.window, k.input, k.spread, k.way, c->set->sums), c->kernel) != 0) continue;
-    w->m = k.spread ? w->c : w->groups > 1 ? k.n * lanes * (1 + pick(c, 2)) : 1 + pick(c, (uint32_t)(2 * k.n * lanes));
+    w->m = k.spread ? w->c : w->groups > 1 ? k.n * lanes * (1 + pick(c, 2)) : 1 + pick(c, (uint32_t)((pick(c, 3) ? 2 : 4) * k.n * lanes));
     k = blocked_case(c, w);
     const float *weights = conv_operands(c, &a);
     a.weights = packed_parts(c, &a, weights, &k);
