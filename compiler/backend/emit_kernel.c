@@ -371,6 +371,16 @@ static const char *computed_room(EmitCtx *c, const Step *s) {
   return s->share.slot ? arena_printf(c->arena, "(s1 - s0) * %lld - %zu", floats, fixed).ptr : arena_printf(c->arena, "%lld", room).ptr;
 }
 
+/* `from` or `to` of pixels that lie apart. */
+static void print_pitch(KernelPrinter *k, const char *name, const PTensor *t) {
+  const Dim *pixel = t->strides[dim_is(t->dims[3], 1) ? 2 : 3];
+  kernel_group(k, name);
+  kernel_arg_size(k, "image", t->strides[0]);
+  kernel_arg_size(k, "block", t->strides[1]);
+  kernel_arg_size(k, "pixel", pixel);
+  kernel_group_end(k);
+}
+
 static bool emit_blocked_conv(EmitCtx *c, const Step *s) {
   const ConvStep *v = s->attr;
   const Program *p = c->program;
@@ -390,7 +400,8 @@ static bool emit_blocked_conv(EmitCtx *c, const Step *s) {
   emit_tile_context(&k, &tile);
   const WindowChannels dense = {y->dims[0], dim_const(d, v->parts), dim_floordiv(d, v->channels, w.kernel[0]), dim_const(d, blocks / v->parts * attr->block), false};
   const WindowChannels single = {x->dims[0], y->dims[1], d->one, d->one, false};
-  const char *args = v->depthwise ? "cn_blocked_depthwise_f32_args" : v->winograd.side ? "cn_winograd_f32_args" : "cn_blocked_conv_f32_args";
+  const bool apart = v->depthwise && !(ptensor_is_contiguous(d, x) && ptensor_is_contiguous(d, y)); /* lower_tokens.c */
+  const char *args = apart ? "cn_tokens_depthwise_f32_args" : v->depthwise ? "cn_blocked_depthwise_f32_args" : v->winograd.side ? "cn_winograd_f32_args" : "cn_blocked_conv_f32_args";
   kernel_args_of_window(&k, args, &w, v->depthwise ? &single : &dense);
   const ConvSlices *z = &attr->slices;
   if (z->out) kernel_arg(&k, ".slices = {.in = %lld, .out = %lld, .stride = %lld, .pad = %lld}", (long long)z->in, (long long)z->out, (long long)z->stride, (long long)z->pad);
@@ -398,6 +409,9 @@ static bool emit_blocked_conv(EmitCtx *c, const Step *s) {
     kernel_arg(&k, ".band = %zu", v->winograd.band);
     kernel_arg(&k, ".groups = %zu", v->winograd.groups);
     kernel_arg(&k, ".part = %zu", v->winograd.part);
+  } else if (apart) {
+    print_pitch(&k, "from", x);
+    print_pitch(&k, "to", y);
   } else if (!v->depthwise) {
     if (computed || x->rank == 4) kernel_arg(&k, ".input = %s", computed ? "CN_BLOCKED_COMPUTED" : "CN_BLOCKED_PLAIN");
     kernel_arg(&k, ".blocks = %u", v->most.blocks);
@@ -408,8 +422,8 @@ static bool emit_blocked_conv(EmitCtx *c, const Step *s) {
   kernel_arg(&k, ".out = y");
   print_registers(&k, &r, s->in[2], true, &tile);
   kernel_args_end(&k);
-  const char *depthwise = window_driver(c->opt->target, "cn_blocked_depthwise_f32", &w);
-  if (v->depthwise) kernel_tasks(&k, 2, arena_printf(c->arena, "%s(&a", depthwise).ptr, "cn_blocked_depthwise_f32_tasks(&a)");
+  const char *depthwise = window_driver(c->opt->target, apart ? "cn_tokens_depthwise_f32" : "cn_blocked_depthwise_f32", &w);
+  if (v->depthwise) kernel_tasks(&k, 2, arena_printf(c->arena, "%s(&a", depthwise).ptr, apart ? "cn_tokens_depthwise_f32_tasks(&a)" : "cn_blocked_depthwise_f32_tasks(&a)");
   else if (v->winograd.side) print_winograd_call(&k, v->winograd.side);
   else print_blocked_calls(&k, v);
   kernel_finish(&k);

@@ -295,6 +295,7 @@ Program *lower_graph(Arena *a, Ir *ir, const LowerOptions *opt) {
   if (opt->fuse && !l.failed && !program_has_control(p)) {
     lower_fuse_attention(&l);
     lower_join_depthwise(&l);
+    lower_move_depthwise(&l);
   }
   if (l.failed || !lower_check_symbols(&l)) return NULL;
   lower_name_origins(&l);

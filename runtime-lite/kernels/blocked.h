@@ -219,6 +219,19 @@ CN_INLINE size_t cn_blocked_conv_f32_scratch(const cn_window *w, cn_blocked_inpu
   return cn_max(lanes, k.run) + cn_blocked_copy(w, input, cn_blocked_span(w, input, blocks, way, lanes), lanes) + cn_blocked_packed(w, input, way, lanes) + places;
 }
 
+/* Whether tiles of outputs side by side do for a depthwise window of k x k taps: of three at most the first and the last column of a tile are outside. */
+CN_INLINE int cn_blocked_tiled_window(const cn_window *w, size_t k, size_t stride) {
+  return k > 3 || (w->pad[2] <= 1 && (ptrdiff_t)((w->out[2] - 1) * stride + k) - w->pad[2] <= (ptrdiff_t)w->in[2] + 1);
+}
+
+/* Floats from image to image, from block to block of an image's channels, and from pixel to pixel, where rows follow one another. */
+typedef struct cn_blocked_pitch {
+  size_t image, block, pixel;
+} cn_blocked_pitch;
+
+/* Bands of rows that a depthwise convolution of pixels that lie apart is parted into: each has all blocks. By sizes alone. */
+CN_INLINE size_t cn_tokens_bands(const cn_window *w) { return cn_min(w->out[1], 8); }
+
 /* Pixels whose channels are normalised side by side: what they store is read again after it has reached the cache. */
 #define CN_BLOCKED_LRN_F32_PIXELS 8
 

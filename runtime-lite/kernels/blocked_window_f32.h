@@ -100,11 +100,13 @@ CN_KERNEL cn_vf32 cn_blocked_border_f32(const float *p, size_t pitch, cn_blocked
   return acc;
 }
 
-/* What all rows of a depthwise convolution share. */
+/* What all rows of a depthwise convolution share; from, to: floats from pixel to pixel of the input and of the result. */
 typedef struct cn_blocked_depthwise_row {
-  const cn_blocked_depthwise_f32_args *args;
+  const cn_window *window;
+  const cn_epilogue_f32 *ep;
   const float *in, *weights; /* of the block */
   float *out;
+  size_t from, to;
   cn_blocked_taps inner;
   cn_vf32 bias;
 } cn_blocked_depthwise_row;
@@ -113,25 +115,25 @@ typedef struct cn_blocked_depthwise_row {
  * window's row y.lo; column: its first, where what is not inside is skipped: of a window of three only at the ends. inside, k, stride, n: literals. */
 CN_KERNEL void cn_blocked_depthwise_tile_f32(const cn_blocked_depthwise_row *r, const float *row, cn_blocked_taps y, ptrdiff_t column, size_t at, int inside,
                                              size_t k, size_t stride, size_t n) {
-  const size_t lanes = CN_VF32_LANES, width = r->args->window.in[2], end = (n - 1) * stride + k;
-  const float *p = row + column * (ptrdiff_t)lanes, *weights = r->weights + y.lo * k * lanes;
+  const size_t lanes = CN_VF32_LANES, width = r->window->in[2], end = (n - 1) * stride + k;
+  const float *p = row + column * (ptrdiff_t)r->from, *weights = r->weights + y.lo * k * lanes;
   cn_vf32 sums[8];
   CN_UNROLL(8)
   for (size_t i = 0; i < n; i++) sums[i] = r->bias;
-  for (size_t ky = y.lo; ky < y.hi; ky++, p += width * lanes, weights += k * lanes) {
+  for (size_t ky = y.lo; ky < y.hi; ky++, p += width * r->from, weights += k * lanes) {
     cn_vf32 w[7];
     CN_UNROLL(7)
     for (size_t t = 0; t < k; t++) w[t] = cn_vf32_load(weights + t * lanes);
     CN_UNROLL(21)
     for (size_t j = 0; j < end; j++) {
       if (!inside && (k > 3 || j == 0 || j + 1 == end) && (size_t)(column + (ptrdiff_t)j) >= width) continue;
-      const cn_vf32 v = cn_vf32_load(p + j * lanes);
+      const cn_vf32 v = cn_vf32_load(p + j * r->from);
       CN_UNROLL(7)
       for (size_t t = 0; t < k; t++)
         if (j >= t && (j - t) % stride == 0 && (j - t) / stride < n) sums[(j - t) / stride] = cn_vf32_fma(w[t], v, sums[(j - t) / stride]);
     }
   }
-  cn_finish_vectors_f32(&r->args->ep, sums, n, 0, r->out, at);
+  cn_finish_pixels_f32(r->ep, sums, n, 0, r->out, at, r->to);
 }
 
 /* Rows of a square window of k that output row y reads, by its stride. */
@@ -143,14 +145,14 @@ CN_INLINE cn_blocked_taps cn_blocked_depthwise_seen(const cn_window *w, size_t y
 
 /* Where the first of them begins. */
 CN_INLINE const float *cn_blocked_depthwise_first(const cn_blocked_depthwise_row *r, size_t y, cn_blocked_taps seen, size_t stride) {
-  const cn_window *w = &r->args->window;
-  return r->in + ((ptrdiff_t)(y * stride + seen.lo) - w->pad[1]) * (ptrdiff_t)(w->in[2] * CN_VF32_LANES);
+  const cn_window *w = r->window;
+  return r->in + ((ptrdiff_t)(y * stride + seen.lo) - w->pad[1]) * (ptrdiff_t)(w->in[2] * r->from);
 }
 
 /* The same of `rows` rows of outputs, n apart, of which row and seen are row y's; inside or not: of few outputs one that looks is as quick. */
 CN_KERNEL void cn_blocked_depthwise_down_f32(const cn_blocked_depthwise_row *r, const float *row, cn_blocked_taps seen, size_t y, size_t rows, ptrdiff_t column,
                                              size_t at, size_t k, size_t stride, size_t n) {
-  const cn_window *w = &r->args->window;
+  const cn_window *w = r->window;
   for (;; at += n * CN_VF32_LANES) {
     if (n > 5 && column >= 0 && (size_t)column + (n - 1) * stride + k <= w->in[2]) cn_blocked_depthwise_tile_f32(r, row, seen, column, at, 1, k, stride, n);
     else cn_blocked_depthwise_tile_f32(r, row, seen, column, at, 0, k, stride, n);
@@ -163,7 +165,7 @@ CN_KERNEL void cn_blocked_depthwise_down_f32(const cn_blocked_depthwise_row *r, 
 /* Outputs x .. end of row y, the first at `at`, by tiles of eight or fewer, as equal as can be; of more rows than one where a tile is all of each. k,
  * stride: literals. */
 CN_KERNEL void cn_blocked_depthwise_tiles_f32(const cn_blocked_depthwise_row *r, size_t y, size_t rows, size_t x, size_t end, size_t at, size_t k, size_t stride) {
-  const cn_window *w = &r->args->window;
+  const cn_window *w = r->window;
   const cn_blocked_taps s = cn_blocked_depthwise_seen(w, y, k, stride);
   const float *row = cn_blocked_depthwise_first(r, y, s, stride);
   for (size_t tiles = cn_ceil_div(end - x, 8), n; x < end; x += n, tiles--, at += n * CN_VF32_LANES) {
@@ -184,7 +186,7 @@ CN_KERNEL void cn_blocked_depthwise_tiles_f32(const cn_blocked_depthwise_row *r,
 
 /* The same of any window: n loads for each weight. p: the first window's row ty.lo at its first column. */
 CN_KERNEL void cn_blocked_depthwise_any_f32(const cn_blocked_depthwise_row *r, const float *p, cn_blocked_taps ty, size_t n, size_t at) {
-  const cn_window *w = &r->args->window;
+  const cn_window *w = r->window;
   const size_t lanes = CN_VF32_LANES, down = w->dilation[1] * w->in[2] * lanes, right = w->dilation[2] * lanes, step = w->stride[2] * lanes;
   const float *weight = r->weights + ty.lo * w->kernel[2] * lanes;
   cn_vf32 acc[8];
@@ -198,12 +200,12 @@ CN_KERNEL void cn_blocked_depthwise_any_f32(const cn_blocked_depthwise_row *r, c
       for (size_t i = 0; i < n; i++) acc[i] = cn_vf32_fma(t, cn_vf32_load(q + i * step), acc[i]);
     }
   }
-  cn_finish_vectors_f32(&r->args->ep, acc, n, 0, r->out, at);
+  cn_finish_vectors_f32(r->ep, acc, n, 0, r->out, at);
 }
 
 /* The same of any window. */
 CN_KERNEL void cn_blocked_depthwise_row_f32(const cn_blocked_depthwise_row *r, size_t y, size_t x, size_t end, size_t at) {
-  const cn_window *w = &r->args->window;
+  const cn_window *w = r->window;
   const size_t lanes = CN_VF32_LANES;
   const ptrdiff_t row = (ptrdiff_t)(y * w->stride[1]) - w->pad[1];
   const cn_blocked_taps ty = cn_blocked_taps_at(w, 1, y);
@@ -225,7 +227,7 @@ CN_KERNEL void cn_blocked_depthwise_row_f32(const cn_blocked_depthwise_row *r, s
       cn_blocked_depthwise_any_f32(r, p, ty, 1, at);
     } else {
       cn_vf32 v = cn_blocked_window_f32(w, r->in, row, ty, x, r->weights, CN_WINDOW_DOT, r->bias);
-      cn_finish_vectors_f32(&r->args->ep, &v, 1, 0, r->out, at);
+      cn_finish_vectors_f32(r->ep, &v, 1, 0, r->out, at);
     }
     x += n;
     at += n * lanes;
@@ -239,10 +241,12 @@ CN_KERNEL void cn_blocked_depthwise_block_f32(const cn_blocked_depthwise_f32_arg
                                               size_t k, size_t stride) {
   const cn_window *w = &a->window;
   const size_t lanes = CN_VF32_LANES, width = w->out[2];
-  const int tiles = k > 3 || (k && w->pad[2] <= 1 && (ptrdiff_t)((width - 1) * stride + k) - w->pad[2] <= (ptrdiff_t)w->in[2] + 1);
+  const int tiles = k && cn_blocked_tiled_window(w, k, stride);
   cn_blocked_depthwise_row r;
   if (p0 == p1) return; /* rows may have no width */
-  r.args = a;
+  r.window = w;
+  r.ep = &a->ep;
+  r.from = r.to = lanes;
   r.inner = cn_blocked_inner(w);
   r.in = a->in + (image * w->groups + block) * cn_volume(w->in) * lanes;
   r.weights = a->weights + block * cn_volume(w->kernel) * lanes;

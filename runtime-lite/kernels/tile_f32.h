@@ -128,13 +128,13 @@ CN_KERNEL void cn_tile_finish_f32(cn_vf32 *acc, float *c, size_t ldc, unsigned p
   for (size_t i = 0; i < mr * nv; i++) cn_vf32_store(c + i / nv * ldc + i % nv * lanes, acc[i]);
 }
 
-/* n neighbouring vectors of sums, the first at `at` of out and of the residual: what follows them, whose flags are looked up once; the first `skip` are not
+/* n vectors of sums, `pitch` floats apart from `at` of out and of the residual on: what follows them, whose flags are looked up once; the first `skip` are not
  * stored. n: a literal, at most 16. */
-CN_KERNEL void cn_finish_vectors_f32(const cn_epilogue_f32 *ep, cn_vf32 *sums, size_t n, size_t skip, float *out, size_t at) {
+CN_KERNEL void cn_finish_pixels_f32(const cn_epilogue_f32 *ep, cn_vf32 *sums, size_t n, size_t skip, float *out, size_t at, size_t pitch) {
   if (ep->flags & CN_EP_RESIDUAL) {
     const float *residual = ep->residual + at;
     CN_UNROLL(16)
-    for (size_t i = 0; i < n; i++) sums[i] = cn_vf32_add(sums[i], cn_vf32_load(residual + i * CN_VF32_LANES));
+    for (size_t i = 0; i < n; i++) sums[i] = cn_vf32_add(sums[i], cn_vf32_load(residual + i * pitch));
   }
   if (ep->flags & CN_EP_CLAMP) {
     const cn_vf32 lo = cn_vf32_set1(ep->lo), hi = cn_vf32_set1(ep->hi);
@@ -144,7 +144,12 @@ CN_KERNEL void cn_finish_vectors_f32(const cn_epilogue_f32 *ep, cn_vf32 *sums, s
   out += at;
   CN_UNROLL(16)
   for (size_t i = 0; i < n; i++)
-    if (i >= skip) cn_vf32_store(out + i * CN_VF32_LANES, sums[i]);
+    if (i >= skip) cn_vf32_store(out + i * pitch, sums[i]);
+}
+
+/* The same of neighbours. */
+CN_KERNEL void cn_finish_vectors_f32(const cn_epilogue_f32 *ep, cn_vf32 *sums, size_t n, size_t skip, float *out, size_t at) {
+  cn_finish_pixels_f32(ep, sums, n, skip, out, at, CN_VF32_LANES);
 }
 
 /* The same for the m x n corner of a tile that lies in memory (row distance ld), touching nothing outside of it. */

@@ -377,6 +377,69 @@ static void run_pixels(Case *c, const cn_conv_f32_args *a, cn_blocked_pixels_f32
   reorder(c, a->out, b.out, images, a->window.groups, area, 1);
 }
 
+/* ---- pixels that lie apart ---- */
+#define GAP (-12345.0f)
+
+/* blocked_tile where rows are pixels, columns channels. */
+static void tokens_tile(void *ctx, float *tile, size_t ld, size_t index, size_t m0, size_t m, size_t n0, size_t n) {
+  const TileContext *t = ctx;
+  for (size_t i = 0; i < m; i++)
+    for (size_t j = 0; j < n; j++) tile[i * ld + j] = tile[i * ld + j] * 2.0f + (float)(index * t->groups + n0 + j) + (float)(m0 + i);
+}
+
+/* In blocks, or as tokens with something behind each. */
+static cn_blocked_pitch pick_pitch(Case *c, size_t blocks, size_t area) {
+  const size_t lanes = c->set->lanes, pixel = blocks * lanes + pick(c, 3) * pick(c, 20);
+  if (pick(c, 3) == 0) return (cn_blocked_pitch){blocks * area * lanes, area * lanes, lanes};
+  return (cn_blocked_pitch){area * pixel + pick(c, 5), lanes, pixel};
+}
+
+/* Where element i of a tensor in blocks lies then. */
+static size_t pixel_at(const Case *c, const cn_blocked_pitch *pitch, size_t blocks, size_t area, size_t i) {
+  const size_t lanes = c->set->lanes, p = i / lanes;
+  return p / area / blocks * pitch->image + p / area % blocks * pitch->block + p % area * pitch->pixel + i % lanes;
+}
+
+static size_t pixels_room(const Case *c, const cn_blocked_pitch *pitch, size_t blocks, size_t area, size_t n) {
+  return n ? pixel_at(c, pitch, blocks, area, n - 1) + 1 : 0;
+}
+
+static float *spread_pixels(Case *c, const float *blocked, size_t images, size_t blocks, size_t area, const cn_blocked_pitch *pitch) {
+  const size_t n = images * blocks * area * c->set->lanes, room = pixels_room(c, pitch, blocks, area, n);
+  float *spread = guarded(c, room);
+  for (size_t i = 0; i < room; i++) spread[i] = GAP;
+  for (size_t i = 0; i < n; i++) spread[pixel_at(c, pitch, blocks, area, i)] = blocked[i];
+  return spread;
+}
+
+static void gather_pixels(Case *c, float *blocked, float *spread, size_t images, size_t blocks, size_t area, const cn_blocked_pitch *pitch) {
+  const size_t n = images * blocks * area * c->set->lanes, room = pixels_room(c, pitch, blocks, area, n);
+  for (size_t i = 0; i < n; i++) {
+    const size_t at = pixel_at(c, pitch, blocks, area, i);
+    blocked[i] = spread[at];
+    spread[at] = GAP;
+  }
+  for (size_t i = 0; i < room; i++)
+    if (spread[i] != GAP) fail(c, "%s: wrote between pixels", c->kernel);
+}
+
+static void run_tokens(Case *c, const cn_conv_f32_args *a, TokensDepthwiseRun *run, size_t t0, size_t t1) {
+  TileContext t;
+  const cn_blocked_depthwise_f32_args b = depthwise_args(c, a, &t);
+  const cn_window *w = &b.window;
+  const size_t blocks = w->groups, area = cn_volume(w->out);
+  const cn_blocked_pitch from = pick_pitch(c, blocks, cn_volume(w->in)), to = pick_pitch(c, blocks, area);
+  cn_tokens_depthwise_f32_args d = {.window = *w, .from = from, .to = to, .weights = b.weights, .ep = b.ep};
+  float *out = spread_pixels(c, b.out, w->images, blocks, area, &to);
+  d.in = spread_pixels(c, b.in, w->images, blocks, cn_volume(w->in), &from);
+  d.out = out;
+  if (b.ep.residual) d.ep.residual = b.ep.residual == b.out ? out : spread_pixels(c, b.ep.residual, w->images, blocks, area, &to);
+  if (b.ep.tile && to.pixel != c->set->lanes) d.ep.tile = tokens_tile;
+  run(&d, t0, t1);
+  gather_pixels(c, b.out, out, w->images, blocks, area, &to);
+  reorder(c, a->out, b.out, w->images, a->window.groups, area, 1);
+}
+
 #define RUNNERS(name)                                                                                                            \
   static void run_blocked_depthwise_##name(Case *c, const cn_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {           \
     (void)scratch;                                                                                                               \
@@ -386,6 +449,11 @@ static void run_pixels(Case *c, const cn_conv_f32_args *a, cn_blocked_pixels_f32
     (void)scratch;                                                                                                               \
     run_pixels(c, a, c->set->blocked_depthwise_pixels_##name, t0, t1);                                                           \
   }
+#define TOKENS_RUNNER(name)                                                                                                      \
+  static void run_tokens_depthwise_##name(Case *c, const cn_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {            \
+    (void)scratch;                                                                                                               \
+    run_tokens(c, a, c->set->tokens_depthwise_##name, t0, t1);                                                                   \
+  }
 
 RUNNERS(f32)
 RUNNERS(f32_3x3s1)
@@ -393,6 +461,11 @@ RUNNERS(f32_3x3s2)
 RUNNERS(f32_5x5s1)
 RUNNERS(f32_5x5s2)
 RUNNERS(f32_7x7s1)
+TOKENS_RUNNER(f32_3x3s1)
+TOKENS_RUNNER(f32_3x3s2)
+TOKENS_RUNNER(f32_5x5s1)
+TOKENS_RUNNER(f32_5x5s2)
+TOKENS_RUNNER(f32_7x7s1)
 
 static void test_pixels(Case *c, ConvRunner *run, cn_window window) {
   cn_conv_f32_args a = {.window = window};
@@ -413,6 +486,14 @@ static void test_depthwise(Case *c, ConvRunner *run, cn_window window) {
   conv_both_ways(c, run, &a, a.weights, 0, cn_blocked_window_tasks(&window));
 }
 
+static void test_tokens(Case *c, ConvRunner *run, size_t k, size_t stride) {
+  cn_conv_f32_args a = {.window = pick_square(c, k, stride)};
+  if (!cn_blocked_tiled_window(&a.window, k, stride)) a.window.pad[2] = 0, a.window.out[2] = (a.window.in[2] - k) / stride + 1; /* of three: no more than one outside */
+  a.window.groups = 1 + pick(c, (uint32_t)(2 * c->set->lanes + 2));
+  a.weights = conv_operands(c, &a);
+  conv_both_ways(c, run, &a, a.weights, 0, a.window.images * cn_tokens_bands(&a.window));
+}
+
 void test_cn_blocked_depthwise_f32(Case *c) { test_depthwise(c, run_blocked_depthwise_f32, pick_image(c)); }
 
 #define SQUARE_TEST(name, k, s)                                          \
@@ -421,7 +502,8 @@ void test_cn_blocked_depthwise_f32(Case *c) { test_depthwise(c, run_blocked_dept
   }                                                                      \
   void test_cn_blocked_depthwise_pixels_f32_##name(Case *c) {            \
     test_pixels(c, run_blocked_depthwise_pixels_f32_##name, pick_square(c, k, s)); \
-  }
+  }                                                                      \
+  void test_cn_tokens_depthwise_f32_##name(Case *c) { test_tokens(c, run_tokens_depthwise_f32_##name, k, s); }
 
 SQUARE_TEST(3x3s1, 3, 1)
 SQUARE_TEST(3x3s2, 3, 2)

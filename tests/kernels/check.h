@@ -21,6 +21,7 @@
 #include "kernels/pool_f32.h"
 #include "kernels/recurrent_f32.h"
 #include "kernels/rows_f32.h"
+#include "kernels/tokens_f32.h"
 #include "kernels/transpose_f32.h"
 #include "kernels/winograd_f32.h"
 #include "peak_f32.h"
@@ -31,6 +32,7 @@ typedef void PoolRun(const cn_pool_f32_args *a, float *scratch, size_t t0, size_
 typedef void BlockedRun(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1);
 typedef void WinogradRun(const cn_winograd_f32_args *a, float *scratch, size_t t0, size_t t1);
 typedef void BlockedDepthwiseRun(const cn_blocked_depthwise_f32_args *a, size_t t0, size_t t1);
+typedef void TokensDepthwiseRun(const cn_tokens_depthwise_f32_args *a, size_t t0, size_t t1);
 typedef void BlockedPoolRun(const cn_blocked_pool_f32_args *a, size_t t0, size_t t1);
 
 /* A target's kernels, as tests/kernels/set.c exports them. */
@@ -59,6 +61,8 @@ typedef struct KernelSet {
   size_t winograd_blocks;
   BlockedDepthwiseRun *blocked_depthwise_f32, *blocked_depthwise_f32_3x3s1, *blocked_depthwise_f32_3x3s2, *blocked_depthwise_f32_5x5s1,
       *blocked_depthwise_f32_5x5s2, *blocked_depthwise_f32_7x7s1;
+  TokensDepthwiseRun *tokens_depthwise_f32_3x3s1, *tokens_depthwise_f32_3x3s2, *tokens_depthwise_f32_5x5s1, *tokens_depthwise_f32_5x5s2,
+      *tokens_depthwise_f32_7x7s1;
   cn_blocked_pixels_f32 *blocked_depthwise_pixels_f32, *blocked_depthwise_pixels_f32_3x3s1, *blocked_depthwise_pixels_f32_3x3s2,
       *blocked_depthwise_pixels_f32_5x5s1, *blocked_depthwise_pixels_f32_5x5s2, *blocked_depthwise_pixels_f32_7x7s1;
   BlockedPoolRun *blocked_pool_f32, *blocked_pool_f32_2x2s2, *blocked_pool_f32_3x3s1, *blocked_pool_f32_3x3s2;
