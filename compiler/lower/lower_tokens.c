@@ -65,8 +65,9 @@ static uint32_t axis_along(const Copy *c, const Side *near, int64_t stride) {
   return best;
 }
 
-/* Adds the places of the copy that an offset from near's first element comes from; false if some lie outside. at: by axis, the last place that is seen. */
-static bool offset_through(const Copy *c, const Side *near, const Side *far, int64_t offset, int64_t *at, int64_t *ret) {
+/* Adds the places of the copy that an offset from near's first element comes from; false if it comes from none. at: by axis, how many more places are seen
+ * from there on. */
+static bool offset_through(const Copy *c, const Side *near, const Side *far, int64_t offset, const int64_t *at, int64_t *ret) {
   bool done[AXES] = {false};
   for (uint32_t i = 0; i < c->n; i++) {
     uint32_t j = c->n;
@@ -75,9 +76,7 @@ static bool offset_through(const Copy *c, const Side *near, const Side *far, int
     done[j] = true;
     if (near->stride[j] < 1 || offset < 0) continue;
     const int64_t room = c->extent[j] - 1 - at[j], places = offset / near->stride[j], n = places < room ? places : room;
-    if (n < 0) return false;
     offset -= n * near->stride[j];
-    at[j] += n;
     *ret += n * far->stride[j];
   }
   return offset == 0;
