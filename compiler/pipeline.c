@@ -109,6 +109,18 @@ static bool lower_levels(Arena *a, Diags *d, const PipelineOptions *opt, Pipelin
   return true;
 }
 
+static bool splits(const Program *p) {
+  for (size_t i = 0; i < p->main.steps.n; i++)
+    if (p->main.steps.data[i].kind == STEP_CONTRACT && ((const ContractStep *)p->main.steps.data[i].attr)->split) return true;
+  return false;
+}
+
+/* What the backend prints for: without a product that may go by parts the target that there is but for those, which asks less of a machine. */
+static const Target *needed_target(const Target *t, const Program *p) {
+  const bool parts = !t->n_levels && target_tile(t, "split_f32");
+  return parts && !target_tile(t->fallback, "split_f32") && !splits(p) ? t->fallback : t;
+}
+
 bool pipeline_run(Arena *a, Diags *d, const PipelineOptions *opt, Pipeline *ret) {
   *ret = (Pipeline){0};
 
@@ -130,6 +142,7 @@ bool pipeline_run(Arena *a, Diags *d, const PipelineOptions *opt, Pipeline *ret)
 
   BackendOptions *b = NEW(a, BackendOptions); /* the writers of large files need it until they are written */
   *b = backend_options(a, opt, m);
+  b->target = needed_target(b->target, ret->programs[0]);
   const Program *programs[TARGET_MAX_LEVELS];
   memcpy(programs, ret->programs, sizeof programs);
   return backend_interface(a, d, programs, b, &ret->iface) && backend_print(a, d, programs, b, &ret->files, &ret->result);

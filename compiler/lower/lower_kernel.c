@@ -205,7 +205,8 @@ bool lower_contract(Lower *l, const Node *n) {
   s->acc = attr->acc;
   if (s->acc == DT_s32) return lower_integer_contract(l, n, s, oa.tensor, ob.tensor, t);
   const Dim *scratch = pack_operand(l, s, &ob);
-  s->lines = s->b_packed && (rows_collide(l, s) || may_split(l, s));
+  s->split = s->b_packed && may_split(l, s);
+  s->lines = s->split || (s->b_packed && rows_collide(l, s));
   if (s->lines) scratch = scratch_lines(l->p->dims, l->opt->target, s->m);
   uint32_t in[4] = {oa.tensor, ob.tensor, NO_TENSOR, NO_TENSOR};
   (void)lower_step(l, STEP_CONTRACT, in, 4, &t, 1, s, scratch, n->src);

@@ -120,6 +120,7 @@ typedef struct ContractStep {
   const Dim *a_m, *a_k, *b_k, *b_n, *c_m, *c_n;  /* strides */
   bool b_packed;                                 /* in[1] is packed for the target's kernel */
   bool lines;                                    /* the step's scratch is for a part of in[0] */
+  bool split;                                    /* the target may multiply by parts (amx/split_f32.h) */
   DType acc;                                     /* s32: 8-bit operands, the integer kernel */
   int32_t a_zero;                                /* integer: A's zero point where in[2] is absent */
   const Dim *pack_bytes;                         /* integer: of scratch, ahead of the kernel's own */

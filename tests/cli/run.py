@@ -249,6 +249,17 @@ def test_levels(b):
         expect("x86-64 at c99" in told and "all steps" in told, told)
 
 
+def test_needed_target(b):
+    """Without a product that gains by tiles, target x86-64-v4-amx asks for none."""
+    w = np.ones((64, 96), dtype=np.float32)
+    for rows, target in ((31, "x86-64-v4-vnni"), (32, "x86-64-v4-amx")):
+        b.write("p.onnx", to_bytes(model([node("MatMul", ["x", "w"], ["y"])], [value("x", F32, (rows, 64))], [value("y", F32, (rows, 96))], [constant("w", w)])))
+        b.good("compile", "p.onnx", "-o", "products", "--target", "x86-64-v4-amx")
+        code = (b.folder / "products" / "p.c").read_text()
+        expect(f" * Target: {target}\n" in code and ("tile" in code.split("Build with", 1)[1].splitlines()[0]) == (rows == 32), code[:600])
+        expect(("cn_isa_x86_amx" in code) == (rows == 32), "tiles are asked for")
+
+
 def test_inspect(b):
     b.fails(2, "one model", "inspect")
     told = b.good("inspect", "m.onnx", "--cc", b.cc, "--html", "one.html").out
