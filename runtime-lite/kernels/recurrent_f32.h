@@ -47,8 +47,8 @@ static void cn_recurrent_share_f32(void *arg, size_t i) {
   cn_gemm_f32_turn(&p->g, p->back, turns * i / p->shares, turns * (i + 1) / p->shares);
 }
 
-/* out [batch][ldo] += h [batch][hidden] times packed r, n columns. */
-CN_INLINE cn_gemm_f32_args cn_recurrent_product_of_f32(const cn_recurrent_f32_args *a, const float *h, const float *r, size_t n, float *out,
+/* out [batch][ldo] = x [batch][ldo], which may be out itself, + h [batch][hidden] times packed r, n columns. */
+CN_INLINE cn_gemm_f32_args cn_recurrent_product_of_f32(const cn_recurrent_f32_args *a, const float *h, const float *r, size_t n, const float *x, float *out,
                                                        size_t ldo) {
   cn_gemm_f32_args g;
   memset(&g, 0, sizeof g);
@@ -62,17 +62,22 @@ CN_INLINE cn_gemm_f32_args cn_recurrent_product_of_f32(const cn_recurrent_f32_ar
   g.c = out;
   g.ldc = ldo;
   g.ep.flags = CN_EP_RESIDUAL;
-  g.ep.residual = out;
+  g.ep.residual = x;
   return g;
 }
 
 /* back: from the last column on. Nonzero: nobody does the parts. */
-CN_INLINE int cn_recurrent_product_f32(const cn_recurrent_f32_args *a, const float *h, const float *r, size_t n, float *out, size_t ldo,
+CN_INLINE int cn_recurrent_product_f32(const cn_recurrent_f32_args *a, const float *h, const float *r, size_t n, const float *x, float *out, size_t ldo,
                                        int back) {
-  cn_recurrent_turn_f32 p = {cn_recurrent_product_of_f32(a, h, r, n, out, ldo), back, a->shares};
+  cn_recurrent_turn_f32 p = {cn_recurrent_product_of_f32(a, h, r, n, x, out, ldo), back, a->shares};
   if (a->spread) return a->spread(a->user, a->shares, cn_recurrent_share_f32, &p);
   cn_gemm_f32_turn(&p.g, back, 0, cn_gemm_f32_turns(&p.g));
   return 0;
+}
+
+/* Whether the gates' input part lies as the gates do, so that the product adds to it where it is. */
+CN_INLINE int cn_recurrent_in_place_f32(const cn_recurrent_f32_args *a) {
+  return a->gates != 3 && (a->batch == 1 || a->x_batch == a->gates * a->hidden);
 }
 
 CN_INLINE void cn_recurrent_clip_f32(const cn_recurrent_f32_args *a, float *v, size_t n) {
@@ -130,7 +135,7 @@ CN_INLINE int cn_gru_gates_f32(const cn_recurrent_f32_args *a, float *v, float *
     for (size_t b = 0; b < a->batch; b++) {
       for (size_t i = 0; i < n; i++) reset[b * n + i] = a->r_bias ? a->r_bias[i] : 0.0f;
     }
-    if (cn_recurrent_product_f32(a, a->h, r_h, n, reset, n, back)) return 1;
+    if (cn_recurrent_product_f32(a, a->h, r_h, n, reset, reset, n, back)) return 1;
   }
   for (size_t b = 0; b < a->batch; b++) {
     float *zr = v + b * ld, *r = zr + n, *t = reset + b * n;
@@ -139,7 +144,7 @@ CN_INLINE int cn_gru_gates_f32(const cn_recurrent_f32_args *a, float *v, float *
     for (size_t i = 0; i < n; i++) t[i] = r[i] * (a->linear_before_reset ? t[i] : a->h[b * n + i]);
     for (size_t i = 0; a->linear_before_reset && i < n; i++) zr[2 * n + i] += t[i];
   }
-  return a->linear_before_reset ? 0 : cn_recurrent_product_f32(a, reset, r_h, n, v + 2 * n, ld, back);
+  return a->linear_before_reset ? 0 : cn_recurrent_product_f32(a, reset, r_h, n, v + 2 * n, v + 2 * n, ld, back);
 }
 
 /* ---- by units ---- */
@@ -158,7 +163,7 @@ static void cn_recurrent_units_f32(void *arg, size_t i) {
   const cn_recurrent_f32_args *a = p->a;
   const size_t n = a->hidden, ld = a->gates * n, t0 = p->turns * i / p->shares, t1 = p->turns * (i + 1) / p->shares;
   const size_t each = n / p->turns, u = each * t0, units = each * (t1 - t0);
-  for (size_t b = 0; b < a->batch; b++) {
+  for (size_t b = 0; b < a->batch && !cn_recurrent_in_place_f32(a); b++) {
     const float *x = a->x + p->t * a->x_step + b * a->x_batch + u;
     for (size_t k = 0; k < a->gates; k++) memcpy(p->v + b * ld + k * n + u, x + k * n, units * sizeof *x);
   }
@@ -191,13 +196,14 @@ CN_INLINE int cn_recurrent_by_units_f32(const cn_recurrent_f32_args *a, float *s
   p.a = a;
   p.v = scratch;
   p.next = scratch + a->batch * ld;
-  p.g = cn_recurrent_product_of_f32(a, h, a->r, ld, p.v, ld);
+  p.g = cn_recurrent_product_of_f32(a, h, a->r, ld, p.v, p.v, ld);
   p.turns = n / (4 * CN_GEMM_F32_NR);
   p.shares = cn_min(a->shares, p.turns);
   for (size_t s = 0; s < a->steps; s++) {
     p.t = a->reverse ? a->steps - 1 - s : s;
     p.back = s % 2;
     p.g.a = h;
+    if (cn_recurrent_in_place_f32(a)) p.g.ep.residual = a->x + p.t * a->x_step;
     if (a->spread(a->user, p.shares, cn_recurrent_units_f32, &p)) return 1;
     float *const old = h;
     h = p.next;
@@ -215,8 +221,10 @@ CN_DRIVER int cn_recurrent_f32(const cn_recurrent_f32_args *a, float *scratch) {
   for (size_t s = 0; s < a->steps; s++) {
     const size_t t = a->reverse ? a->steps - 1 - s : s;
     const int back = s % 2;
-    for (size_t b = 0; b < a->batch; b++) memcpy(v + b * ld, a->x + t * a->x_step + b * a->x_batch, ld * sizeof *v);
-    if (cn_recurrent_product_f32(a, a->h, a->r, a->gates == 3 ? 2 * n : ld, v, ld, back)) return 1;
+    const int in_place = cn_recurrent_in_place_f32(a);
+    const float *x = a->x + t * a->x_step;
+    for (size_t b = 0; b < a->batch && !in_place; b++) memcpy(v + b * ld, x + b * a->x_batch, ld * sizeof *v);
+    if (cn_recurrent_product_f32(a, a->h, a->r, a->gates == 3 ? 2 * n : ld, in_place ? x : v, v, ld, back)) return 1;
     if (a->gates == 3 && cn_gru_gates_f32(a, v, reset, back)) return 1;
     for (size_t b = 0; b < a->batch; b++) {
       const int active = !a->lengths || (int64_t)t < (int64_t)a->lengths[b];
