@@ -32,7 +32,9 @@ static uint32_t pointwise_width(const Program *p, const Target *t, const Step *s
 /* Whether threads part its outputs, not its pixels: they would all compute all pixels. */
 static bool is_by_outputs(const Lower *l, const Step *s) {
   const ConvStep *v = s->attr;
-  const cn_window w = {.in = {1, 1, image_pixels(&l->p->tensors.data[s->out[0]])}, .kernel = {1, 1, 1}};
+  int64_t channels;
+  const bool known = dim_is_const(v->channels, &channels);
+  const cn_window w = {.c = known ? (size_t)channels : 0, .in = {1, 1, image_pixels(&l->p->tensors.data[s->out[0]])}, .kernel = {1, 1, 1}};
   return l->opt->shared && cn_blocked_by_outputs(&w, CN_BLOCKED_BLOCKS, v->most.blocks + v->rest.blocks, (size_t)v->attr.block);
 }
 

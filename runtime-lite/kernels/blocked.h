@@ -176,10 +176,16 @@ CN_INLINE size_t cn_blocked_span(const cn_window *w, cn_blocked_input input, siz
   return cn_max(cn_ceil_div(all, cn_max(cn_blocked_across(w, input, blocks, way, lanes), 1)), 1) * unit;
 }
 
-/* Whether tasks side by side have outputs in common, not pixels: who takes neighbours then reads a part of the weights, which are more than the pixels that it
- * reads for that. By sizes alone. */
+/* Weights that a network's second cache keeps from call to call, where others are no larger. */
+#ifndef CN_BLOCKED_KEPT
+#define CN_BLOCKED_KEPT ((size_t)1 << 16)
+#endif
+
+/* Whether tasks side by side have outputs in common, not pixels: who takes neighbours then reads a part of the weights, which come from far, and are more than the
+ * pixels that it reads for that. By sizes alone. */
 CN_INLINE int cn_blocked_by_outputs(const cn_window *w, cn_blocked_input input, size_t blocks, size_t lanes) {
-  return input == CN_BLOCKED_BLOCKS && blocks * lanes * cn_volume(w->kernel) > 2 * cn_volume(w->in);
+  const size_t each = blocks * lanes * cn_volume(w->kernel);
+  return input == CN_BLOCKED_BLOCKS && each > 2 * cn_volume(w->in) && each * w->c > CN_BLOCKED_KEPT;
 }
 
 /* Tasks of a call for `blocks` output blocks: some pixels of an image for some of them, in the order of cn_blocked_by_outputs. */

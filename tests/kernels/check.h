@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define CN_BLOCKED_KEPT ((size_t)512) /* so that small layers go each way */
+
 #include "kernels/attention_f32.h"
 #include "kernels/blocked_driver.h"
 #include "kernels/blocked_f32.h"
