@@ -5,7 +5,7 @@
 
 enum { AXES = 5, BLOCK = 1, HEIGHT, WIDTH, LANE }; /* [image][block][height][width][lane] */
 
-/* Where the elements of a tensor of AXES axes lie in a buffer; all in elements. */
+/* Where the elements of a tensor of AXES axes, or those of one side of a copy, lie in a buffer; all in elements. */
 typedef struct Layout {
   uint32_t buffer;
   int64_t offset, stride[AXES];
@@ -25,19 +25,13 @@ static bool layout_of(const PTensor *t, Layout *ret) {
 }
 
 /* ---- copies ---- */
-/* One side of a copy: of its axes, from the buffer's start. */
-typedef struct Side {
-  uint32_t buffer;
-  int64_t offset, stride[AXES];
-} Side;
-
 typedef struct Copy {
-  uint32_t n;
+  uint32_t n; /* axes */
   int64_t extent[AXES];
-  Side from, to;
+  Layout from, to;
 } Copy;
 
-static bool side_of(const Program *p, const Access *a, uint32_t n, Side *ret) {
+static bool side_of(const Program *p, const Access *a, uint32_t n, Layout *ret) {
   const PTensor *t = &p->tensors.data[a->tensor];
   int64_t within, access;
   if (a->n_indirect || t->dtype != DT_f32 || !known(t->offset, &within) || !known(a->offset, &access) || !known_all(a->stride, n, ret->stride)) return false;
@@ -56,7 +50,7 @@ static bool copy_of(const Program *p, const Step *s, Copy *ret) {
 }
 
 /* The copy's axis that a stride of `near` goes along, with the largest step; n: none. */
-static uint32_t axis_along(const Copy *c, const Side *near, int64_t stride) {
+static uint32_t axis_along(const Copy *c, const Layout *near, int64_t stride) {
   uint32_t best = c->n;
   for (uint32_t j = 0; j < c->n; j++) {
     if (c->extent[j] < 2 || near->stride[j] < 1 || stride % near->stride[j] != 0) continue;
@@ -67,7 +61,7 @@ static uint32_t axis_along(const Copy *c, const Side *near, int64_t stride) {
 
 /* Adds the places of the copy that an offset from near's first element comes from; false if it comes from none. at: by axis, how many more places are seen
  * from there on. */
-static bool offset_through(const Copy *c, const Side *near, const Side *far, int64_t offset, const int64_t *at, int64_t *ret) {
+static bool offset_through(const Copy *c, const Layout *near, const Layout *far, int64_t offset, const int64_t *at, int64_t *ret) {
   bool done[AXES] = {false};
   for (uint32_t i = 0; i < c->n; i++) {
     uint32_t j = c->n;
@@ -83,7 +77,7 @@ static bool offset_through(const Copy *c, const Side *near, const Side *far, int
 }
 
 /* A tensor's layout on the near side of a copy as one on the far side. dims: the tensor's. */
-static bool through(const Copy *c, const Side *near, const Side *far, const int64_t *dims, Layout *layout) {
+static bool through(const Copy *c, const Layout *near, const Layout *far, const int64_t *dims, Layout *layout) {
   int64_t at[AXES] = {0};
   Layout r = {.buffer = far->buffer, .offset = far->offset};
   for (int d = 0; d < AXES; d++) {
@@ -143,7 +137,8 @@ typedef struct Tokens {
   int32_t taken;        /* the copy that reads the result, or -1 */
 } Tokens;
 
-static bool touches(const Program *p, size_t from, size_t to, uint32_t buffer, bool *gone) {
+/* Whether one of the steps that are left reads or writes the buffer. */
+static bool touches(const Program *p, size_t from, size_t to, uint32_t buffer, const bool *gone) {
   for (size_t i = from; i < to; i++) {
     const Step *s = &p->main.steps.data[i];
     for (uint32_t k = 0; !gone[i] && k < s->n_in + s->n_out; k++) {
@@ -179,7 +174,7 @@ static void find_input(Tokens *t) {
     const int32_t w = t->readers->writer[t->in.buffer];
     Copy c;
     Layout before = t->in;
-    if (w < 0 || p->buffers.data[t->in.buffer].kind != BUF_ARENA || t->readers->reads[t->in.buffer] != reads) return;
+    if (w < 0 || t->gone[w] || p->buffers.data[t->in.buffer].kind != BUF_ARENA || t->readers->reads[t->in.buffer] != reads) return;
     if (!copy_of(p, &p->main.steps.data[w], &c) || !through(&c, &c.to, &c.from, t->in_dims, &before) || !has_pixels(&before, t->in_dims)) return;
     if (writes(p, (size_t)w, t->at, before.buffer)) return;
     t->made[t->n_made++] = w;
