@@ -127,6 +127,23 @@ static void bench_blocked_depthwise(Bench *b, const char *kernel, BlockedDepthwi
   bench_row(b, kernel, shape_text(&p), 2.0 * (double)(p.c * cn_volume(w.kernel) * cn_volume(w.out)), pass_bytes(&w, p.c), run_blocked_depthwise, &j);
 }
 
+typedef struct TokensDepthwiseJob { cn_tokens_depthwise_f32_args a; TokensDepthwiseRun *run; } TokensDepthwiseJob;
+
+static void run_tokens_depthwise(const KernelSet *s, const void *job) {
+  const TokensDepthwiseJob *j = job;
+  (void)s;
+  j->run(&j->a, 0, cn_tokens_depthwise_f32_tasks(&j->a));
+}
+
+static void bench_tokens_depthwise(Bench *b, const char *kernel, TokensDepthwiseRun *run, Shape p) {
+  const size_t lanes = b->s->lanes;
+  const cn_window w = channels_alone(&p, p.c / lanes);
+  const TokensDepthwiseJob j = {{.window = w, .from = {.block = lanes, .pixel = p.c}, .to = {.block = lanes, .pixel = p.c}, .in = bench_room(b, p.c * cn_volume(w.in)),
+                                 .weights = bench_room(b, p.c * cn_volume(w.kernel)), .out = bench_room(b, p.c * cn_volume(w.out)),
+                                 .ep = {.flags = CN_EP_ROW_BIAS, .bias = bench_room(b, p.c)}}, run};
+  bench_row(b, kernel, shape_text(&p), 2.0 * (double)(p.c * cn_volume(w.kernel) * cn_volume(w.out)), pass_bytes(&w, p.c), run_tokens_depthwise, &j);
+}
+
 typedef struct BlockedPoolJob { cn_blocked_pool_f32_args a; BlockedPoolRun *run; } BlockedPoolJob;
 
 static void run_blocked_pool(const KernelSet *s, const void *job) {
@@ -166,6 +183,11 @@ static void bench_blocked_windows(Bench *b) {
   bench_blocked_depthwise(b, "cn_blocked_depthwise_f32_5x5s2", s->blocked_depthwise_f32_5x5s2, (Shape){240, 240, 28, 28, 5, 2});
   bench_blocked_depthwise(b, "cn_blocked_depthwise_f32_7x7s1", s->blocked_depthwise_f32_7x7s1, (Shape){64, 64, 28, 28, 7, 1});
   bench_blocked_depthwise(b, "cn_blocked_depthwise_f32", s->blocked_depthwise_f32, (Shape){64, 64, 28, 28, 9, 1});
+  bench_tokens_depthwise(b, "cn_tokens_depthwise_f32_3x3s1", s->tokens_depthwise_f32_3x3s1, (Shape){144, 144, 56, 56, 3, 1});
+  bench_tokens_depthwise(b, "cn_tokens_depthwise_f32_3x3s2", s->tokens_depthwise_f32_3x3s2, (Shape){96, 96, 112, 112, 3, 2});
+  bench_tokens_depthwise(b, "cn_tokens_depthwise_f32_5x5s1", s->tokens_depthwise_f32_5x5s1, (Shape){240, 240, 28, 28, 5, 1});
+  bench_tokens_depthwise(b, "cn_tokens_depthwise_f32_5x5s2", s->tokens_depthwise_f32_5x5s2, (Shape){240, 240, 28, 28, 5, 2});
+  bench_tokens_depthwise(b, "cn_tokens_depthwise_f32_7x7s1", s->tokens_depthwise_f32_7x7s1, (Shape){64, 64, 28, 28, 7, 1});
   bench_blocked_pool(b, "cn_blocked_pool_f32_2x2s2", s->blocked_pool_f32_2x2s2, (Shape){64, 64, 56, 56, 2, 2});
   bench_blocked_pool(b, "cn_blocked_pool_f32_3x3s1", s->blocked_pool_f32_3x3s1, (Shape){64, 64, 28, 28, 3, 1});
   bench_blocked_pool(b, "cn_blocked_pool_f32_3x3s2", s->blocked_pool_f32_3x3s2, (Shape){64, 64, 56, 56, 3, 2});
