@@ -149,12 +149,17 @@ CN_INLINE const float *cn_blocked_depthwise_first(const cn_blocked_depthwise_row
   return r->in + ((ptrdiff_t)(y * stride + seen.lo) - w->pad[1]) * (ptrdiff_t)(w->in[2] * r->from);
 }
 
-/* The same of `rows` rows of outputs, n apart, of which row and seen are row y's; inside or not: of few outputs one that looks is as quick. */
+/* Whether a tile of n outputs, a literal, whose first window begins at `column` is one of those that need not look: of few outputs one that looks is as quick. */
+CN_INLINE int cn_blocked_depthwise_inside(const cn_window *w, ptrdiff_t column, size_t k, size_t stride, size_t n) {
+  return n > 5 && column >= 0 && (size_t)column + (n - 1) * stride + k <= w->in[2];
+}
+
+/* The same of `rows` rows of outputs, n apart, of which row and seen are row y's. */
 CN_KERNEL void cn_blocked_depthwise_down_f32(const cn_blocked_depthwise_row *r, const float *row, cn_blocked_taps seen, size_t y, size_t rows, ptrdiff_t column,
                                              size_t at, size_t k, size_t stride, size_t n) {
   const cn_window *w = r->window;
   for (;; at += n * CN_VF32_LANES) {
-    if (n > 5 && column >= 0 && (size_t)column + (n - 1) * stride + k <= w->in[2]) cn_blocked_depthwise_tile_f32(r, row, seen, column, at, 1, k, stride, n);
+    if (cn_blocked_depthwise_inside(w, column, k, stride, n)) cn_blocked_depthwise_tile_f32(r, row, seen, column, at, 1, k, stride, n);
     else cn_blocked_depthwise_tile_f32(r, row, seen, column, at, 0, k, stride, n);
     if (--rows == 0) return;
     seen = cn_blocked_depthwise_seen(w, ++y, k, stride);

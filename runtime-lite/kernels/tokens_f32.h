@@ -27,7 +27,6 @@ CN_KERNEL void cn_tokens_depthwise_blocks_f32(const cn_tokens_depthwise_f32_args
   const cn_window *w = &a->window;
   const cn_blocked_taps seen = cn_blocked_depthwise_seen(w, y, k, stride);
   const ptrdiff_t column = (ptrdiff_t)(x * stride) - w->pad[2];
-  const int inside = n > 5 && column >= 0 && (size_t)column + (n - 1) * stride + k <= w->in[2];
   const size_t lanes = CN_VF32_LANES, pixel = y * w->out[2] + x, at = image * a->to.image + pixel * a->to.pixel;
   cn_blocked_depthwise_row r;
   r.window = w;
@@ -40,7 +39,7 @@ CN_KERNEL void cn_tokens_depthwise_blocks_f32(const cn_tokens_depthwise_f32_args
     r.weights = a->weights + b * k * k * lanes;
     r.bias = a->ep.flags & CN_EP_ROW_BIAS ? cn_vf32_load(a->ep.bias + b * lanes) : cn_vf32_zero();
     const float *row = cn_blocked_depthwise_first(&r, y, seen, stride);
-    if (inside) cn_blocked_depthwise_tile_f32(&r, row, seen, column, at + b * a->to.block, 1, k, stride, n);
+    if (cn_blocked_depthwise_inside(w, column, k, stride, n)) cn_blocked_depthwise_tile_f32(&r, row, seen, column, at + b * a->to.block, 1, k, stride, n);
     else cn_blocked_depthwise_tile_f32(&r, row, seen, column, at + b * a->to.block, 0, k, stride, n);
   }
   if (!a->ep.tile) return;
