@@ -32,7 +32,7 @@ static inline int cn_aligned(const void *p, size_t align) { return (uintptr_t)p 
     if (e.step != NULL) e.step(e.step_user, (i), 1); \
   } while (0)
 
-/* The same for a step that may fail: an error ends the call. */
+/* Step i, which may fail, between calls of the step hook: an error ends the call. */
 #define CN_TRY(i, ...) \
   do { \
     if (e.step != NULL) e.step(e.step_user, (i), 0); \

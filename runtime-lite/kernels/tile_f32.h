@@ -152,7 +152,7 @@ CN_KERNEL void cn_finish_vectors_f32(const cn_epilogue_f32 *ep, cn_vf32 *sums, s
   cn_finish_pixels_f32(ep, sums, n, skip, out, at, CN_VF32_LANES);
 }
 
-/* The same for the m x n corner of a tile that lies in memory (row distance ld), touching nothing outside of it. */
+/* What follows the products of the m x n corner of a tile that lies in memory (row distance ld), touching nothing outside of it. */
 CN_DRIVER void cn_edge_finish_f32(const float *tile, size_t ld, float *c, size_t ldc, size_t m, size_t n, unsigned part,
                                   const cn_epilogue_f32 *ep, const float *bias, const float *residual) {
   const unsigned flags = part & CN_PART_FIRST ? ep->flags : 0;
