@@ -82,6 +82,7 @@ static Str options_text(Arena *a, const castnet_options *o, const BackendOptions
   for (size_t i = 0; i < o->n_ops; i++) sb_printf(&s, " --op %s::%s=%s", o->ops[i].domain, o->ops[i].type, o->ops[i].symbol);
   if (o->no_fuse) sb_puts(&s, " --no-fuse");
   if (o->float_qdq) sb_puts(&s, " --float-qdq");
+  if (o->keep_subnormals) sb_puts(&s, " --keep-subnormals");
   if (o->no_winograd) sb_puts(&s, " --no-winograd");
   if (o->no_blocks) sb_puts(&s, " --no-blocks");
   if (o->no_reuse) sb_puts(&s, " --no-reuse");
@@ -96,7 +97,7 @@ bool castnet_read_options(Arena *a, Diags *d, const char *path, const castnet_op
   Str own = str_c(arena_cstr(a, str_c(path)));
   *ret = (PipelineOptions){.path = own.ptr, .load = {.allow_symlinks = o->allow_symlinks != 0}, .import = {.path = own.ptr, .ignore_output_shapes = o->ignore_output_shapes != 0},
                            .backend = {.name = o->name ? arena_str(a, str_c(o->name)) : file_stem(own)},
-                           .optimise = !o->no_fuse, .float_qdq = o->float_qdq != 0, .no_winograd = o->no_winograd != 0,
+                           .optimise = !o->no_fuse, .float_qdq = o->float_qdq != 0, .no_winograd = o->no_winograd != 0, .keep_subnormals = o->keep_subnormals != 0,
                            .no_blocks = o->no_blocks != 0, .no_reuse = o->no_reuse != 0};
   read_dims(a, o, &ret->import);
   read_ops(a, o, &ret->import);

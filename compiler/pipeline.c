@@ -133,7 +133,7 @@ bool pipeline_run(Arena *a, Diags *d, const PipelineOptions *opt, Pipeline *ret)
   if (dumps(opt, "graph")) return ir_print(opt->dump, ir), true;
 
   const bool kernels = strcmp(opt->backend.target->language, "c") == 0;
-  if (!passes_run(ir, (PassOptions){.optimise = opt->optimise, .kernels = kernels, .blocks = has_blocks(opt), .float_qdq = opt->float_qdq})) return false;
+  if (!passes_run(ir, (PassOptions){.optimise = opt->optimise, .kernels = kernels, .blocks = has_blocks(opt), .float_qdq = opt->float_qdq, .keep_subnormals = opt->keep_subnormals})) return false;
   if (!level_graphs(opt, ir, ret)) return false;
   if (dumps(opt, "passes")) return true;
 

@@ -18,6 +18,7 @@ typedef struct PipelineOptions {
   bool optimise;          /* false: the program as the model says it */
   bool no_reuse;          /* every buffer has its own place */
   bool threads, threads_all; /* steps that are worth it run in shares; all that can */
+  bool keep_subnormals;   /* weights below the least normal number are what they are */
   bool no_winograd;       /* convolutions are computed directly */
   bool no_blocks;         /* channels stay plain */
   bool float_qdq;         /* quantised graphs compute in float as they are written */

@@ -144,7 +144,7 @@ void inspect_print(const Inspection *n, StrBuf *b) {
   for (size_t i = 0; i < m->n_dims; i++)
     sb_printf(b, "%-8s %s %" PRId64 "..%" PRId64 "\n", i ? "" : "sizes", m->dims[i].c_name, m->dims[i].lo, m->dims[i].hi);
   sb_printf(b, "model    %" PRIu64 " nodes, %" PRIu64 " parameters (%" PRIu64 " bytes)\n", size.nodes, size.parameters, size.parameter_bytes);
-  if (size.subnormal_parameters) sb_printf(b, "         %" PRIu64 " of them are subnormal, slow to compute with on x86: see --flush-subnormals\n", size.subnormal_parameters);
+  if (size.subnormal_parameters) sb_printf(b, "         %" PRIu64 " of them are subnormal: see --keep-subnormals and --flush-subnormals\n", size.subnormal_parameters);
   sb_printf(b, "work     %s%" PRId64 " MACs, %s%" PRId64 " bytes moved, %zu steps\n", w.complete ? "" : "at least ", w.macs, w.complete ? "" : "at least ",
             w.bytes, castnet_n_steps(n->compiled));
   print_memory(n, b);

@@ -229,7 +229,7 @@ bool options_compile(Cli *c, castnet_options *ret) {
                            .weights = options_last(c, OPT_WEIGHTS), .outputs = options_last(c, OPT_OUTPUTS),
                            .no_fuse = options_has(c, OPT_NO_FUSE), .float_qdq = options_has(c, OPT_FLOAT_QDQ), .no_reuse = options_has(c, OPT_NO_REUSE),
                            .ignore_output_shapes = options_has(c, OPT_IGNORE_OUTPUT_SHAPES),
-                           .no_winograd = options_has(c, OPT_NO_WINOGRAD), .no_blocks = options_has(c, OPT_NO_BLOCKS),
+                           .no_winograd = options_has(c, OPT_NO_WINOGRAD), .no_blocks = options_has(c, OPT_NO_BLOCKS), .keep_subnormals = options_has(c, OPT_KEEP_SUBNORMALS),
                            .poison = options_has(c, OPT_POISON), .flush_subnormals = options_has(c, OPT_FLUSH_SUBNORMALS), .allow_symlinks = options_has(c, OPT_ALLOW_SYMLINKS),
                            .dump_stage = options_last(c, OPT_DUMP)};
   uint64_t threads;

@@ -26,6 +26,8 @@ bool pass_sink(Ir *ir);
  * its padding. */
 bool pass_fuse(Ir *ir);
 
+/* Weights below the least normal number become zero. */
+bool pass_subnormal(Ir *ir);
 /* Gathers and scatters at constant places become views and windows where the places are affine in the coordinates. */
 bool pass_gather(Ir *ir);
 
@@ -51,6 +53,7 @@ typedef struct PassOptions {
   bool kernels;   /* the target's language has all kernels: integer ones, those over rows */
   bool blocks;    /* passes_layout follows */
   bool float_qdq; /* no pass_quantise: quantised graphs compute in float as they are written */
+  bool keep_subnormals; /* no pass_subnormal */
 } PassOptions;
 
 /* All of them in order, but pass_layout. False after diagnostics. */

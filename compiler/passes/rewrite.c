@@ -110,6 +110,7 @@ static bool verify_after(Ir *ir, const char *name) {
 
 bool passes_run(Ir *ir, PassOptions opt) {
   const bool quantise = opt.optimise && opt.kernels && !opt.float_qdq;
+  const bool subnormal = opt.optimise && !opt.keep_subnormals;
   const PassRow table[] = {{"gradient", pass_gradient, true},
                            {"simplify", pass_simplify, true},
                            {"recurrent", pass_recurrent, true},
@@ -120,8 +121,10 @@ bool passes_run(Ir *ir, PassOptions opt) {
                            {"sink", pass_sink, opt.optimise},
                            {"fold", pass_fold, opt.optimise},
                            {"gather", pass_gather, opt.optimise},
+                           {"subnormal", pass_subnormal, subnormal}, /* before weights are judged, and of what they become */
                            {"fuse", pass_fuse, opt.optimise},
                            {"fold", pass_fold, opt.optimise},
+                           {"subnormal", pass_subnormal, subnormal},
                            {"phases", pass_phases, opt.optimise},
                            {"whole", pass_whole, opt.optimise},
                            {"simplify", pass_simplify, true}};

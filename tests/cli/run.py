@@ -344,6 +344,24 @@ def test_flush_subnormals_in_trees(b):
             b.good("check", "trees.onnx", "less", "--target", target, "--flush-subnormals", "--cc", b.cc)
 
 
+def test_keep_subnormals(b):
+    # weights of sums below 2^-126 are zero unless asked for, and what else is so small stays
+    w = np.array([[1e-40, 2e-38], [-1e-45, 0.5]], np.float32)
+    b.write("sum.onnx", to_bytes(model([node("MatMul", ["x", "w"], ["y"])], [value("x", F32, (1, 2))], [value("y", F32, (1, 2))], [constant("w", w)])))
+    b.write("scaled.onnx", to_bytes(model([node("Mul", ["x", "w"], ["y"])], [value("x", F32, (1, 2))], [value("y", F32, (2, 2))], [constant("w", w)])))
+    x = np.array([[2, 2]], np.float32)
+    for name, y in (("zero", [[0, 1]]), ("kept", x @ w), ("scaled", x * w)):
+        b.write(f"{name}/input_0.pb", numpy_helper.from_array(x, "x").SerializeToString())
+        b.write(f"{name}/output_0.pb", numpy_helper.from_array(np.array(y, np.float32), "y").SerializeToString())
+    exact = ("--atol", "0", "--rtol", "0", "--cc", b.cc)
+    for target in ("c99", "x86-64-v3", "x86-64"):
+        b.good("check", "sum.onnx", "zero", "--target", target, *exact)
+        b.good("check", "sum.onnx", "kept", "--target", target, "--keep-subnormals", *exact)
+        b.good("check", "scaled.onnx", "scaled", "--target", target, *exact)
+    b.good("compile", "sum.onnx", "-o", "out", "--name", "m", "--keep-subnormals")
+    expect("--keep-subnormals" in (b.folder / "out" / "m.c").read_text(), "the code's head does not name the option")
+
+
 def test_flush_subnormals(b):
     tiny = np.float32(1e-40)
     b.write("tiny.onnx", to_bytes(model([node("Mul", ["x", "w"], ["y"])], [value("x", F32, (64,))], [value("y", F32, (64,))],

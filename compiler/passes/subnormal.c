@@ -1,0 +1,110 @@
+/* Weights below the least normal number count as zero: training with weight decay leaves many, and an x86 core takes some 150 cycles for each product of one. A
+ * sum is off by no more than 2^-126 (float64: 2^-1022) of the sum of its inputs' sizes, docs/NUMERICS.md. Weights are constants of which nothing but
+ * sums of products is made: of convolutions, products and recurrent layers, and scales and shifts by channel (batch normalisation). */
+#include "passes/passes.h"
+
+enum { READ_BY_SUM = 1, READ_BY_OTHER = 2, SHIFTED = 4 /* nothing but a constant is added to it */ };
+
+typedef struct Subnormal {
+  uint8_t *role; /* by value id: who reads it */
+  uint32_t *uses;
+} Subnormal;
+
+static bool is_view(const Node *n) { return n->op == OP_VIEW || n->op == OP_RESHAPE; }
+
+/* A constant with one axis of more than one element. */
+static bool is_vector(const Value *v) {
+  uint32_t n = 0;
+  for (uint32_t a = 0; v->data && a < v->type.rank; a++) n += !dim_is(v->type.dims[a], 1);
+  return n == 1;
+}
+
+/* The operand of x fn k, or k fn x, that is a constant vector k; 2: it is no such node. */
+static uint32_t vector_operand(const Node *n, ScalarFn *fn) {
+  if (n->op != OP_POINTWISE || n->n_in != 2 || n->n_out != 1) return 2;
+  const Expr *e = &((const PointwiseAttr *)n->attr)->expr;
+  if (e->n != 3 || e->nodes[2].kind != EXPR_FN || e->nodes[0].kind != EXPR_INPUT || e->nodes[1].kind != EXPR_INPUT) return 2;
+  *fn = e->nodes[2].fn;
+  if (*fn != SC_mul && *fn != SC_add && *fn != SC_sub) return 2;
+  return is_vector(n->in[1]) ? 1 : is_vector(n->in[0]) ? 0 : 2;
+}
+
+static bool is_sum(const Value *v) {
+  while (v->def && is_view(v->def)) v = v->def->in[0];
+  return v->def && (v->def->op == OP_CONV || v->def->op == OP_CONTRACT);
+}
+
+/* The vector k of (x * k) + shift, or of a convolution's result * k or + k, is a weight. */
+static bool mark_scale_or_shift(Subnormal *s, const Node *n) {
+  ScalarFn fn, scale = SC_add;
+  const uint32_t k = vector_operand(n, &fn);
+  if (k > 1) return false;
+  const Value *x = n->in[!k];
+  const bool scaled = fn != SC_mul && x->def && s->uses[x->id] == 1 && vector_operand(x->def, &scale) < 2 && scale == SC_mul;
+  const bool weight = is_sum(x) || scaled || (fn == SC_mul && s->role[n->out[0]->id] == SHIFTED);
+  if (!weight) return false;
+  s->role[n->in[k]->id] |= READ_BY_SUM;
+  s->role[x->id] |= scaled ? SHIFTED : READ_BY_OTHER;
+  return true;
+}
+
+/* Whether operand k of n is nothing but a factor, or a term, of its sums. */
+static bool is_weight(const Node *n, uint32_t k) {
+  switch (n->op) {
+    case OP_CONV: return k > 0;
+    case OP_CONTRACT: return true;
+    case OP_RECURRENT: return (k >= 1 && k <= 3) || k == 7; /* W R B, P */
+    default: return false;
+  }
+}
+
+static void mark_graph(Subnormal *s, const Graph *g) {
+  for (size_t i = 0; i < g->outputs.n; i++) s->role[g->outputs.data[i]->id] |= READ_BY_OTHER;
+  for (size_t i = g->nodes.n; i-- > 0;) { /* a value's readers come before what makes it */
+    const Node *n = g->nodes.data[i];
+    if (n->op == OP_IF) mark_graph(s, ((const IfAttr *)n->attr)->then_graph), mark_graph(s, ((const IfAttr *)n->attr)->else_graph);
+    if (n->op == OP_LOOP) mark_graph(s, ((const LoopAttr *)n->attr)->body);
+    if (mark_scale_or_shift(s, n)) continue;
+    for (uint32_t k = 0; k < n->n_in; k++)
+      if (n->in[k]) s->role[n->in[k]->id] |= is_view(n) ? s->role[n->out[0]->id] : is_weight(n, k) ? READ_BY_SUM : READ_BY_OTHER;
+  }
+}
+
+/* Of `size` bytes in a model's order, the lowest first. */
+static bool is_subnormal(const unsigned char *p, size_t size) {
+  unsigned fraction = size == 4 ? p[2] & 0x7f : p[6] & 0x0f;
+  if ((p[size - 1] & 0x7f) || p[size - 2] & (size == 4 ? 0x80 : 0xf0)) return false;
+  for (size_t k = 0; k + 2 < size; k++) fraction |= p[k];
+  return fraction != 0;
+}
+
+/* NULL where none is. */
+static const Tensor *without_subnormals(Arena *a, const Tensor *t) {
+  const size_t size = t->dtype == DT_f32 ? 4 : 8;
+  const unsigned char *from = t->bytes;
+  unsigned char *bytes = NULL;
+  for (size_t i = 0; i < t->n * size; i += size) {
+    if (!is_subnormal(from + i, size)) continue;
+    if (!bytes) from = bytes = arena_dup(a, t->bytes, t->n_bytes);
+    memset(bytes + i, 0, size);
+  }
+  if (!bytes) return NULL;
+  Tensor *ret = arena_dup(a, t, sizeof *t);
+  ret->bytes = bytes;
+  return ret;
+}
+
+bool pass_subnormal(Ir *ir) {
+  Arena *scratch = arena_new(arena_door(ir->arena), 0);
+  Subnormal s = {NEW_ARRAY(scratch, uint8_t, ir->n_values), NEW_ARRAY(scratch, uint32_t, ir->n_values)};
+  pass_count_uses(ir->main, s.uses);
+  mark_graph(&s, ir->main);
+  for (size_t i = 0; i < ir->constants.n; i++) {
+    Value *v = ir->constants.data[i];
+    if (s.role[v->id] != READ_BY_SUM || (v->data->dtype != DT_f32 && v->data->dtype != DT_f64)) continue;
+    const Tensor *t = without_subnormals(ir->arena, v->data);
+    if (t) v->data = t;
+  }
+  arena_free(scratch);
+  return true;
+}
