@@ -462,6 +462,7 @@ bool emit_conv(EmitCtx *c, const Step *s) {
   kernel_arg(&k, ".in = %s", in.ptr);
   kernel_arg(&k, ".weights = %s", packed ? weights.ptr : "scratch");
   kernel_arg(&k, ".out = y");
+  if (v->interleaved) kernel_arg(&k, ".interleaved = 1");
   print_registers(&k, &r, s->in[2], true, &tile);
   kernel_args_end(&k);
   const char *driver = v->depthwise ? window_driver(c->opt->target, kernel, &w) : kernel;

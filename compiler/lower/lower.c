@@ -296,6 +296,7 @@ Program *lower_graph(Arena *a, Ir *ir, const LowerOptions *opt) {
     lower_fuse_attention(&l);
     lower_join_depthwise(&l);
     lower_move_depthwise(&l);
+    lower_shuffle_groups(&l);
   }
   if (l.failed || !lower_check_symbols(&l)) return NULL;
   lower_name_origins(&l);

@@ -47,6 +47,7 @@ bool lower_norm(Lower *l, const Node *n);
 void lower_fuse_attention(Lower *l); /* over all steps, once they are made */
 void lower_join_depthwise(Lower *l); /* the same */
 void lower_move_depthwise(Lower *l); /* the same */
+void lower_shuffle_groups(Lower *l); /* the same */
 void lower_shared_bytes(Program *p);       /* the same */
 bool lower_recurrent(Lower *l, const Node *n);
 bool lower_extern(Lower *l, const Node *n);

@@ -116,6 +116,7 @@ static void nest_print(StrBuf *b, const Nest *n) {
 
 static void conv_print(StrBuf *b, const ConvStep *s) {
   if (s->before.conv) sb_puts(b, " behind depthwise");
+  if (s->interleaved) sb_puts(b, " interleaved");
   if (s->winograd.side) sb_printf(b, " winograd %zux%zu by %zu, sums of %zu", s->winograd.side, s->winograd.side, s->winograd.band, s->winograd.part);
 }
 

@@ -165,6 +165,7 @@ typedef struct ConvStep {
   const Dim *const *kernel; /* [n_spatial] */
   bool depthwise;           /* one input channel a group, no input dilation: its own kernel, weights as they are */
   bool direct, open;        /* cn_conv_f32_direct runs it; or, where a call's sizes are better for that, cn_conv_f32 */
+  bool interleaved;         /* the groups' channels of the result in turns: channel i of group g is plane i * groups + g; cn_conv_f32 */
   bool w_packed;            /* in[1] holds row panels for the target's kernel; else the step packs into scratch */
   const Dim *pack_bytes;    /* of scratch, ahead of the kernel's own */
   int32_t in_zero;          /* integer (attr.acc s32): x's zero point where in[3] is absent */

@@ -14,6 +14,7 @@ typedef struct cn_conv_f32_args {
   const float *weights; /* [groups][ceil(m/MR)][taps * c][MR] */
   float *out;           /* [images][groups * m][out...] */
   cn_epilogue_f32 ep;   /* CN_EP_ROW_BIAS: bias of each output channel; its tile's index is image * groups + group */
+  int interleaved;      /* out, and the residual, have the groups' channels in turns, [images][m][groups][out...]; cn_conv_f32 alone */
 } cn_conv_f32_args;
 
 CN_INLINE size_t cn_conv_depth(const cn_window *w) { return cn_volume(w->kernel) * w->c; }
@@ -43,8 +44,8 @@ CN_INLINE size_t cn_conv_f32_tasks(const cn_conv_f32_args *a) {
 typedef struct cn_conv_f32_block {
   const cn_conv_f32_args *args;
   const float *weights, *bias; /* this group's */
-  float *out;                  /* [m][pixels] of this image and group */
-  size_t index, m, depth, pixels;
+  float *out;                  /* of this image and group, ld from channel to channel */
+  size_t index, m, depth, pixels, ld;
 } cn_conv_f32_block;
 
 /* Pixels of a panel that is computed with vectors of channels instead. */
@@ -81,11 +82,11 @@ CN_DRIVER void cn_conv_narrow_f32(const cn_conv_f32_block *t, size_t m0, size_t 
   for (size_t i = m0; i < m1; i += 2 * CN_GEMM_F32_MR) {
     const size_t m = cn_min(2 * CN_GEMM_F32_MR, m1 - i);
     const float *a = t->weights + i * t->depth + k0 * CN_GEMM_F32_MR;
-    float *out = t->out + i * t->pixels + p;
+    float *out = t->out + i * t->ld + p;
     CN_ALIGN(CN_VF32_LANES * 4) float tile[2 * CN_GEMM_F32_MR * CN_GEMM_F32_NR];
     if (m > CN_GEMM_F32_MR) cn_conv_narrow_tile_f32(a, t->depth * CN_GEMM_F32_MR, panel, step, kc, 2, tile);
     else cn_conv_narrow_tile_f32(a, 0, panel, step, kc, 1, tile);
-    cn_edge_finish_f32(tile, CN_GEMM_F32_NR, out, t->pixels, m, n, part, ep, ep->flags & CN_EP_ROW_BIAS ? t->bias + i : 0,
+    cn_edge_finish_f32(tile, CN_GEMM_F32_NR, out, t->ld, m, n, part, ep, ep->flags & CN_EP_ROW_BIAS ? t->bias + i : 0,
                        ep->flags & CN_EP_RESIDUAL ? ep->residual + (out - t->args->out) : 0);
   }
 }
@@ -102,18 +103,18 @@ CN_KERNEL void cn_conv_panel_f32(const cn_conv_f32_block *t, size_t m0, size_t m
   for (size_t i = m0; i < m1; i += CN_GEMM_F32_MR) {
     const size_t m = cn_min(CN_GEMM_F32_MR, m1 - i);
     const float *a = t->weights + i * t->depth + k0 * CN_GEMM_F32_MR;
-    float *out = t->out + i * t->pixels + p;
+    float *out = t->out + i * t->ld + p;
     const float *bias = ep->flags & CN_EP_ROW_BIAS ? t->bias + i : 0;
     const float *residual = ep->flags & CN_EP_RESIDUAL ? ep->residual + (out - t->args->out) : 0;
     if (m == CN_GEMM_F32_MR && n == CN_GEMM_F32_NR) {
       cn_vf32 acc[CN_GEMM_F32_MR * CN_GEMM_F32_NV];
       cn_tile_f32(a, 1, CN_GEMM_F32_MR, CN_GEMM_F32_MR, panel, step, kc, CN_GEMM_F32_MR, CN_GEMM_F32_NV, CN_GEMM_F32_MR, acc,
                   i + m < t->m ? a + t->depth * CN_GEMM_F32_MR : a, CN_GEMM_F32_MR);
-      cn_tile_finish_f32(acc, out, t->pixels, part, ep, bias, residual, CN_GEMM_F32_MR);
+      cn_tile_finish_f32(acc, out, t->ld, part, ep, bias, residual, CN_GEMM_F32_MR);
     } else {
       CN_ALIGN(CN_VF32_LANES * 4) float tile[CN_GEMM_F32_MR * CN_GEMM_F32_NR];
       cn_edge_tile_f32(a, 1, CN_GEMM_F32_MR, panel, step, kc, m, n, tile);
-      cn_edge_finish_f32(tile, CN_GEMM_F32_NR, out, t->pixels, m, n, part, ep, bias, residual);
+      cn_edge_finish_f32(tile, CN_GEMM_F32_NR, out, t->ld, m, n, part, ep, bias, residual);
     }
   }
 }
@@ -148,7 +149,7 @@ CN_KERNEL void cn_conv_block_run_f32(const cn_conv_f32_block *t, const cn_window
         cn_conv_panel_f32(t, i, stop, p, n, direct ? in + k0 * t->pixels + p : scratch + (p - p0) * kc,
                           direct ? t->pixels : CN_GEMM_F32_NR, k0, kc, part);
         if ((part & CN_PART_LAST) && t->args->ep.tile)
-          t->args->ep.tile(t->args->ep.ctx, t->out + i * t->pixels + p, t->pixels, t->index, i, stop - i, p, n);
+          t->args->ep.tile(t->args->ep.ctx, t->out + i * t->ld + p, t->ld, t->index, i, stop - i, p, n);
       }
     }
     k0 += kc;
@@ -171,7 +172,8 @@ CN_DRIVER void cn_conv_f32(const cn_conv_f32_args *a, float *scratch, size_t t0,
     t.depth = cn_conv_depth(&w);
     t.weights = a->weights + group * cn_round_up(w.m, CN_GEMM_F32_MR) * t.depth;
     t.bias = a->ep.bias ? a->ep.bias + group * w.m : 0;
-    t.out = a->out + index * w.m * pixels;
+    t.out = a->out + (index - group) * w.m * pixels + (a->interleaved ? group : group * w.m) * pixels;
+    t.ld = a->interleaved ? w.groups * pixels : pixels;
     t.index = index;
     t.pixels = pixels;
     cn_conv_block_run_f32(&t, &w, a->in + index * w.c * cn_volume(w.in), p0, cn_min(pixels, p0 + CN_GEMM_F32_NC), m0, m1,

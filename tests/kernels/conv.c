@@ -35,10 +35,17 @@ static double reference(const cn_conv_f32_args *a, const float *w, size_t image,
   return sum;
 }
 
+/* The plane of `out` that holds an image's channel. */
+static size_t plane_of(const cn_conv_f32_args *a, size_t row) {
+  const cn_window *s = &a->window;
+  const size_t oc = row % (s->groups * s->m);
+  return a->interleaved ? row - oc + oc % s->m * s->groups + oc / s->m : row;
+}
+
 double conv_expected(const cn_conv_f32_args *a, const float *w, const float *before, size_t row, size_t p, double *ret_size) {
   const cn_window *s = &a->window;
   const size_t o[3] = {p / s->out[2] / s->out[1], p / s->out[2] % s->out[1], p % s->out[2]};
-  const size_t oc = row % (s->groups * s->m), at = row * cn_volume(s->out) + p;
+  const size_t oc = row % (s->groups * s->m), at = plane_of(a, row) * cn_volume(s->out) + p;
   double want = reference(a, w, row / (s->groups * s->m), oc, o, ret_size);
   if (a->ep.flags & CN_EP_ROW_BIAS) want += (double)a->ep.bias[oc];
   if (a->ep.flags & CN_EP_RESIDUAL) want += (double)(a->ep.residual == a->out ? before : a->ep.residual)[at];
@@ -52,7 +59,7 @@ static void compare(Case *c, const cn_conv_f32_args *a, const float *w, const fl
   const size_t pixels = cn_volume(s->out);
   for (size_t row = 0; row < s->images * s->groups * s->m; row++) {
     for (size_t p = 0; p < pixels; p++) {
-      const size_t at = row * pixels + p;
+      const size_t at = plane_of(a, row) * pixels + p;
       double size;
       const double want = conv_expected(a, w, before, row, p, &size);
       const double bound = (double)(s->c * cn_volume(s->kernel) + 4) * 0x1p-22 * (size + 4.0 + want * 0.5);
@@ -166,6 +173,7 @@ static void test_conv(Case *c, int direct) {
   w->groups = pick(c, 3) ? 1 : 1 + pick(c, 3);
   w->c = pick(c, 5) ? 1 + pick(c, 9) : 1 + pick(c, (uint32_t)s->kc / 2);
   w->m = 1 + pick(c, (uint32_t)(2 * s->mr + 1));
+  a.interleaved = !direct && pick(c, 2);
   const float *weights = conv_operands(c, &a);
   const size_t taps = cn_volume(w->kernel);
   float *packed = guarded(c, w->groups * cn_pack_size(w->c * taps, w->m, s->mr));
