@@ -3,6 +3,8 @@
 #include "lower/virt.h"
 #include "lower/winograd.h"
 
+#include "kernels/recurrent.h"
+
 /* Shares: enough of them to even out threads of unequal speed; fewer where each needs scratch. Always an even number: the last of three
  * would be one thread's, while the other waits. */
 enum { SHARES = 16, MOST_SLOTS = 8, FEWEST_SLOTS = 2, SLOT_ALIGN = 64, UNIT_GRAIN = 16 };
@@ -94,6 +96,15 @@ static int64_t recurrence_time(const Program *p, const Target *t, const Step *s)
   const int64_t most = INT64_C(1) << 20, hidden = r->attr.hidden < most ? (int64_t)r->attr.hidden : most;
   const int64_t weights = hidden * hidden * (int64_t)r->gates, batch = known(p->tensors.data[s->in[0]].dims[1]);
   return weights * (int64_t)sizeof(float) * PS_CACHED + weights * (batch < 1024 ? batch : 1024) * PS_MAC / (t->vector_bits / 32);
+}
+
+/* How often a recurrent layer is handed out: each step, but for sequences that go through all steps by themselves. */
+static int64_t recurrence_turns(const Program *p, const Step *s) {
+  const RecurrentStep *r = s->attr;
+  const PTensor *x = &p->tensors.data[s->in[0]];
+  int64_t batch;
+  const bool together = dim_is_const(x->dims[1], &batch) && cn_recurrent_groups((size_t)batch, (size_t)r->attr.hidden, r->gates) > 1;
+  return together ? 1 : known(x->dims[0]);
 }
 
 /* Picoseconds that a product takes to lay out its second operand, where each call does. */
@@ -198,9 +209,8 @@ static bool step_parts(const Program *p, const Step *s, uint32_t *ret) {
   }
 }
 
-/* Each product of a recurrent layer is handed out. */
 static StepShare recurrent_share(const Program *p, const Target *t, const Step *s) {
-  const int64_t time = recurrence_time(p, t, s), n = time / TURN_LEAST;
+  const int64_t turns = recurrence_turns(p, s), time = turns == 1 ? step_time(p, t, s) : recurrence_time(p, t, s), n = time / TURN_LEAST;
   if (n < 2 && !p->parts_all) return (StepShare){0};
   return (StepShare){.n = n < 4 ? 2 : n < 8 ? 4 : 8, .axis = SHARE_TASKS};
 }
@@ -339,7 +349,7 @@ static uint32_t longest_trip(const Program *p, const Target *t) {
     if (!s->share.n) continue;
     if (s->share.elements) return 0;
     saved += saved_time(p, t, s);
-    trips += TRIPS * (s->kind == STEP_RECURRENT ? known(p->tensors.data[s->in[0]].dims[0]) : 1); /* of each of its products */
+    trips += TRIPS * (s->kind == STEP_RECURRENT ? recurrence_turns(p, s) : 1);
   }
   return saved < MOST_SAVED && trips ? (uint32_t)(saved / trips + 1) : 0;
 }

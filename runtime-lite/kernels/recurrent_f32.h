@@ -5,6 +5,7 @@
 #define CN_KERNELS_RECURRENT_F32_H
 
 #include "kernels/gemm_f32.h"
+#include "kernels/recurrent.h"
 
 /* An activation of n values in place; arg is the caller's. */
 typedef void cn_act_f32(const void *arg, float *v, size_t n);
@@ -213,10 +214,9 @@ CN_INLINE int cn_recurrent_by_units_f32(const cn_recurrent_f32_args *a, float *s
   return 0;
 }
 
-/* scratch: cn_recurrent_f32_scratch floats. Nonzero: a->spread failed. */
-CN_DRIVER int cn_recurrent_f32(const cn_recurrent_f32_args *a, float *scratch) {
+/* All steps, each product by itself. */
+CN_DRIVER int cn_recurrent_steps_f32(const cn_recurrent_f32_args *a, float *scratch) {
   const size_t n = a->hidden, ld = a->gates * n;
-  if (cn_recurrent_has_units_f32(a)) return cn_recurrent_by_units_f32(a, scratch);
   float *v = scratch, *reset = scratch + a->batch * ld;
   for (size_t s = 0; s < a->steps; s++) {
     const size_t t = a->reverse ? a->steps - 1 - s : s;
@@ -237,6 +237,35 @@ CN_DRIVER int cn_recurrent_f32(const cn_recurrent_f32_args *a, float *scratch) {
     }
   }
   return 0;
+}
+
+/* ---- by sequences ---- */
+typedef struct cn_recurrent_sequences_f32 {
+  const cn_recurrent_f32_args *a;
+  float *scratch;
+  size_t groups;
+} cn_recurrent_sequences_f32;
+
+/* All steps of group i. */
+static void cn_recurrent_group_f32(void *arg, size_t i) {
+  const cn_recurrent_sequences_f32 *p = arg;
+  cn_recurrent_f32_args a = *p->a;
+  const size_t first = cn_share(a.batch, i, p->groups);
+  a.batch = cn_share(a.batch, i + 1, p->groups) - first;
+  a.spread = 0;
+  a.x += first * a.x_batch;
+  a.h += first * a.hidden;
+  if (a.c) a.c += first * a.hidden;
+  if (a.y) a.y += first * a.y_batch;
+  if (a.lengths) a.lengths += first;
+  (void)cn_recurrent_steps_f32(&a, p->scratch + first * (a.gates + 1) * a.hidden);
+}
+
+/* scratch: cn_recurrent_f32_scratch floats. Nonzero: a->spread failed. */
+CN_DRIVER int cn_recurrent_f32(const cn_recurrent_f32_args *a, float *scratch) {
+  cn_recurrent_sequences_f32 p = {a, scratch, a->spread ? cn_recurrent_groups(a->batch, a->hidden, a->gates) : 1};
+  if (p.groups > 1) return a->spread(a->user, p.groups, cn_recurrent_group_f32, &p);
+  return cn_recurrent_has_units_f32(a) ? cn_recurrent_by_units_f32(a, scratch) : cn_recurrent_steps_f32(a, scratch);
 }
 
 #endif

@@ -64,38 +64,41 @@ def build(folder, sanitize, until=None):
     return program, "" if code == 0 else text
 
 
-# ---- recurrent layers whose units are parted ----
-UNITS, BATCH, STEPS = 128, 3, 7  # on every target at least two shares; a state that ends after an odd number of further steps
-WEIGHTS = {"LSTM": 4, "RNN": 1}
+# ---- recurrent layers whose units, or sequences, are parted ----
+UNITS, STEPS = 128, 7  # on every target at least two shares; a state that ends after an odd number of further steps
+WEIGHTS = {"LSTM": 4, "GRU": 3, "RNN": 1}
 
 
-def recurrent_model(path, op, direction, whole, attributes):
+def recurrent_model(path, op, direction, whole, attributes, batch=3, units=UNITS):
     """One layer of seeded weights; whole: of sequences of several lengths, from given states, peepholes, all outputs."""
     random = np.random.default_rng(len(path.name))
-    dirs, rows, size = 2 if direction == "bidirectional" else 1, WEIGHTS[op] * UNITS, 20
-    shapes = {"w": (dirs, rows, size), "r": (dirs, rows, UNITS), "b": (dirs, 2 * rows)}
+    dirs, rows, size = 2 if direction == "bidirectional" else 1, WEIGHTS[op] * units, 20
+    shapes = {"w": (dirs, rows, size), "r": (dirs, rows, units), "b": (dirs, 2 * rows)}
     names = ["x", "w", "r", "b"]
     held = []
     if whole:
-        held.append(numpy_helper.from_array(np.array([STEPS, 2, 0], np.int32), "lengths"))
+        held.append(numpy_helper.from_array(np.resize(np.array([STEPS, 2, 0], np.int32), batch), "lengths"))
         names += ["lengths", "h"] + (["c", "p"] if op == "LSTM" else [])
-        shapes |= {"h": (dirs, BATCH, UNITS), **({"c": (dirs, BATCH, UNITS), "p": (dirs, 3 * UNITS)} if op == "LSTM" else {})}
+        shapes |= {"h": (dirs, batch, units), **({"c": (dirs, batch, units), "p": (dirs, 3 * units)} if op == "LSTM" else {})}
     held += [numpy_helper.from_array(random.uniform(-0.2, 0.2, shape).astype(np.float32), name) for name, shape in shapes.items()]
     results = ["y", "y_h", "y_c"][:(3 if op == "LSTM" else 2) if whole else 1]
-    node = onnx.helper.make_node(op, names, results, hidden_size=UNITS, direction=direction, **attributes)
+    node = onnx.helper.make_node(op, names, results, hidden_size=units, direction=direction, **attributes)
     infos = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, None) for name in results]
-    x = onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, (STEPS, BATCH, size))
+    x = onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, (STEPS, batch, size))
     graph = onnx.helper.make_graph([node], "recurrent", [x], infos, held)
     onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 22)], ir_version=10), path)
 
 
 def recurrent_models(folder):
     made = {"lstm units": ("LSTM", "forward", False, {}), "lstm units, whole": ("LSTM", "bidirectional", True, {"clip": 0.9, "input_forget": 1}),
-            "rnn units, whole": ("RNN", "reverse", True, {})}
+            "rnn units, whole": ("RNN", "reverse", True, {}),
+            "lstm sequences": ("LSTM", "forward", False, {}, 8, 40), "lstm sequences, whole": ("LSTM", "bidirectional", True, {"clip": 0.9}, 19),
+            "gru sequences, whole": ("GRU", "bidirectional", True, {"linear_before_reset": 1}, 9, 33), "rnn sequences, whole": ("RNN", "reverse", True, {}, 70, 16)}
     for name, how in made.items():
         recurrent_model(folder / f"{name}.onnx", *how)
         yield name, folder / f"{name}.onnx", False
-    yield "lstm units, whole, ThreadSanitizer", folder / "lstm units, whole.onnx", True
+    for name in ("lstm units, whole", "gru sequences, whole"):
+        yield f"{name}, ThreadSanitizer", folder / f"{name}.onnx", True
 
 
 def check(options, name, model, folder, sanitize):
