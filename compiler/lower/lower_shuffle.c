@@ -15,10 +15,17 @@ static bool result_dims(const Program *p, const Step *s, int64_t *ret) {
   return copy_elements(dims, COPY_AXES) > 0 && copy_elements(dims, COPY_AXES) <= INT32_MAX;
 }
 
-/* Whether the convolution is of the kernel that can, and nothing that comes with it lies as its result does. */
+/* Whether what comes with the convolution asks where in its result it is. */
+static bool needs_place(const Epilogue *e) {
+  bool any = e->n_loads > 0;
+  for (uint32_t i = 0; i < e->expr.n; i++) any = any || e->expr.nodes[i].kind == EXPR_INDEX;
+  return any;
+}
+
+/* Whether the convolution is of the kernel that can. */
 static bool can_interleave(const Program *p, const Step *s) {
   const ConvStep *v = s->attr;
-  return s->kind == STEP_CONV && v->attr.acc == DT_f32 && !v->attr.block && !v->depthwise && !v->direct && !v->epilogue.n_loads && p->tensors.data[s->out[0]].dtype == DT_f32;
+  return s->kind == STEP_CONV && v->attr.acc == DT_f32 && !v->attr.block && !v->depthwise && !v->direct && !needs_place(&v->epilogue) && p->tensors.data[s->out[0]].dtype == DT_f32;
 }
 
 static bool is_interleaved(const CopyLayout *l, const int64_t *dims) {
@@ -58,6 +65,7 @@ static void shuffle(Lower *l, const Readers *r, size_t at, bool *gone) {
     CopyLayout behind = {y->buffer, offset, {dims[GROUP] * dims[CHANNEL] * dims[PIXEL], dims[CHANNEL] * dims[PIXEL], dims[PIXEL], 1, 0}};
     if (!copy_of(p, &p->main.steps.data[i], &c) || copy_elements(c.extent, c.n) != copy_elements(dims, COPY_AXES)) return;
     if (!copy_through(&c, &c.from, &c.to, dims, &behind) || !is_interleaved(&behind, dims)) return;
+    if (dim_has_data(p->buffers.data[behind.buffer].n)) return; /* there is no such buffer before its size is decided */
     if (copy_own_reads(p, s, behind.buffer) || copy_touches(p, at + 1, i, behind.buffer, gone)) return;
     interleave(l, at, i, &behind);
     gone[i] = true;

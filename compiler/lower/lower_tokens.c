@@ -80,6 +80,7 @@ static void find_output(Tokens *t) {
     if (!copy_own_reads(p, s, t->out.buffer)) continue;
     if (!copy_of(p, s, &c) || copy_elements(c.extent, c.n) != copy_elements(t->out_dims, COPY_AXES)) return;
     if (!copy_through(&c, &c.from, &c.to, t->out_dims, &behind) || !has_tokens(&behind, t->out_dims)) return;
+    if (dim_has_data(p->buffers.data[behind.buffer].n)) return; /* there is no such buffer before its size is decided */
     if (behind.buffer == t->in.buffer || copy_touches(p, t->at + 1, i, behind.buffer, t->gone)) return;
     t->taken = (int32_t)i;
     t->out = behind;

@@ -1,14 +1,9 @@
 /* Weights below the least normal number count as zero: training with weight decay leaves many, and an x86 core takes some 150 cycles for each product of one. A
  * sum is off by no more than 2^-126 (float64: 2^-1022) of the sum of its inputs' sizes, docs/NUMERICS.md. Weights are constants of which nothing but
- * sums of products is made: of convolutions, products and recurrent layers, and scales and shifts by channel (batch normalisation). */
+ * sums of products is made: of convolutions, products and recurrent layers, and scales and shifts by channel behind them (batch normalisation). */
 #include "passes/passes.h"
 
-enum { READ_BY_SUM = 1, READ_BY_OTHER = 2, SHIFTED = 4 /* nothing but a constant is added to it */ };
-
-typedef struct Subnormal {
-  uint8_t *role; /* by value id: who reads it */
-  uint32_t *uses;
-} Subnormal;
+enum { READ_BY_SUM = 1, READ_BY_OTHER = 2 };
 
 static bool is_view(const Node *n) { return n->op == OP_VIEW || n->op == OP_RESHAPE; }
 
@@ -20,32 +15,29 @@ static bool is_vector(const Value *v) {
 }
 
 /* The operand of x fn k, or k fn x, that is a constant vector k; 2: it is no such node. */
-static uint32_t vector_operand(const Node *n, ScalarFn *fn) {
+static uint32_t vector_operand(const Node *n) {
   if (n->op != OP_POINTWISE || n->n_in != 2 || n->n_out != 1) return 2;
   const Expr *e = &((const PointwiseAttr *)n->attr)->expr;
   if (e->n != 3 || e->nodes[2].kind != EXPR_FN || e->nodes[0].kind != EXPR_INPUT || e->nodes[1].kind != EXPR_INPUT) return 2;
-  *fn = e->nodes[2].fn;
-  if (*fn != SC_mul && *fn != SC_add && *fn != SC_sub) return 2;
+  const ScalarFn fn = e->nodes[2].fn;
+  if (fn != SC_mul && fn != SC_add && fn != SC_sub) return 2;
   return is_vector(n->in[1]) ? 1 : is_vector(n->in[0]) ? 0 : 2;
 }
 
+/* Whether v is the result of a convolution or product, or, a few nodes further, of that times or plus a vector. */
 static bool is_sum(const Value *v) {
-  while (v->def && is_view(v->def)) v = v->def->in[0];
+  for (int i = 0; i < 4 && v->def; i++) {
+    const uint32_t k = vector_operand(v->def);
+    if (!is_view(v->def) && k > 1) break;
+    v = v->def->in[is_view(v->def) ? 0 : !k];
+  }
   return v->def && (v->def->op == OP_CONV || v->def->op == OP_CONTRACT);
 }
 
-/* The vector k of (x * k) + shift, or of a convolution's result * k or + k, is a weight. */
-static bool mark_scale_or_shift(Subnormal *s, const Node *n) {
-  ScalarFn fn, scale = SC_add;
-  const uint32_t k = vector_operand(n, &fn);
-  if (k > 1) return false;
-  const Value *x = n->in[!k];
-  const bool scaled = fn != SC_mul && x->def && s->uses[x->id] == 1 && vector_operand(x->def, &scale) < 2 && scale == SC_mul;
-  const bool weight = is_sum(x) || scaled || (fn == SC_mul && s->role[n->out[0]->id] == SHIFTED);
-  if (!weight) return false;
-  s->role[n->in[k]->id] |= READ_BY_SUM;
-  s->role[x->id] |= scaled ? SHIFTED : READ_BY_OTHER;
-  return true;
+/* The operand of n that is a vector by which a sum's result is scaled or shifted, or n->n_in. */
+static uint32_t scale_or_shift(const Node *n) {
+  const uint32_t k = vector_operand(n);
+  return k < 2 && is_sum(n->in[!k]) ? k : n->n_in;
 }
 
 /* Whether operand k of n is nothing but a factor, or a term, of its sums. */
@@ -58,15 +50,16 @@ static bool is_weight(const Node *n, uint32_t k) {
   }
 }
 
-static void mark_graph(Subnormal *s, const Graph *g) {
-  for (size_t i = 0; i < g->outputs.n; i++) s->role[g->outputs.data[i]->id] |= READ_BY_OTHER;
+/* role: by value id, who reads it. */
+static void mark_graph(uint8_t *role, const Graph *g) {
+  for (size_t i = 0; i < g->outputs.n; i++) role[g->outputs.data[i]->id] |= READ_BY_OTHER;
   for (size_t i = g->nodes.n; i-- > 0;) { /* a value's readers come before what makes it */
     const Node *n = g->nodes.data[i];
-    if (n->op == OP_IF) mark_graph(s, ((const IfAttr *)n->attr)->then_graph), mark_graph(s, ((const IfAttr *)n->attr)->else_graph);
-    if (n->op == OP_LOOP) mark_graph(s, ((const LoopAttr *)n->attr)->body);
-    if (mark_scale_or_shift(s, n)) continue;
+    if (n->op == OP_IF) mark_graph(role, ((const IfAttr *)n->attr)->then_graph), mark_graph(role, ((const IfAttr *)n->attr)->else_graph);
+    if (n->op == OP_LOOP) mark_graph(role, ((const LoopAttr *)n->attr)->body);
+    const uint32_t scale = scale_or_shift(n);
     for (uint32_t k = 0; k < n->n_in; k++)
-      if (n->in[k]) s->role[n->in[k]->id] |= is_view(n) ? s->role[n->out[0]->id] : is_weight(n, k) ? READ_BY_SUM : READ_BY_OTHER;
+      if (n->in[k]) role[n->in[k]->id] |= is_view(n) ? role[n->out[0]->id] : is_weight(n, k) || k == scale ? READ_BY_SUM : READ_BY_OTHER;
   }
 }
 
@@ -96,12 +89,11 @@ static const Tensor *without_subnormals(Arena *a, const Tensor *t) {
 
 bool pass_subnormal(Ir *ir) {
   Arena *scratch = arena_new(arena_door(ir->arena), 0);
-  Subnormal s = {NEW_ARRAY(scratch, uint8_t, ir->n_values), NEW_ARRAY(scratch, uint32_t, ir->n_values)};
-  pass_count_uses(ir->main, s.uses);
-  mark_graph(&s, ir->main);
+  uint8_t *role = NEW_ARRAY(scratch, uint8_t, ir->n_values);
+  mark_graph(role, ir->main);
   for (size_t i = 0; i < ir->constants.n; i++) {
     Value *v = ir->constants.data[i];
-    if (s.role[v->id] != READ_BY_SUM || (v->data->dtype != DT_f32 && v->data->dtype != DT_f64)) continue;
+    if (role[v->id] != READ_BY_SUM || (v->data->dtype != DT_f32 && v->data->dtype != DT_f64)) continue;
     const Tensor *t = without_subnormals(ir->arena, v->data);
     if (t) v->data = t;
   }

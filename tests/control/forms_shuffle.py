@@ -85,3 +85,22 @@ row.conv("f", "x", (20, 3, 1), 5)
 row.shuffle("c", "f", (2, 5, 4, 3, 11), (2, 20, 33), (0, 2, 1, 4, 3))
 row.conv("z", "c", (20, 1, 3), 20)
 row.form("row", "float[2, 15, 33] x", "float[2, 20, 33] y, float[2, 20, 33] z", {"x": random(7, 2, 15, 33)})
+
+for name, behind in (("triangle", "Trilu (a)"), ("triangle_of_relu", "Trilu <upper = 0> (a_r)")):  # what is behind the convolution asks for places
+    cut = Groups()
+    cut.conv("a", "x", (8, 4, 1), 2, relu=False)
+    cut.nodes += f"  a_r = Relu (a)\n  t = {behind}\n"
+    cut.shuffle("b", "t", (1, 2, 4, 20), (1, 8, 20), (0, 2, 1, 3))
+    cut.conv("y", "b", (8, 1, 3), 8)
+    cut.form(name, "float[1, 8, 20] x", "float[1, 8, 20] y", {"x": random(8, 1, 8, 20)})
+
+sized = Groups()  # into a tensor whose size is known only behind the convolution
+sized.conv("a", "x", (8, 4, 1), 2)
+sized.constants |= {"split": np.array([1, 2, 4, 20], np.int64), "rest": np.array([4, 2, 20], np.int64), "half": np.array([[[[0.5]]]], np.float32)}
+sized.nodes += """  r = Reshape (a, split)
+  t = Transpose <perm = [0, 2, 1, 3]> (r)
+  shape = Concat <axis = 0> (k, rest)
+  more = Expand (half, shape)
+  y = Concat <axis = 0> (t, more)
+"""
+sized.form("size_from_data", "float[1, 8, 20] x, int64[1] k", "float[m, 4, 2, 20] y", {"x": random(9, 1, 8, 20), "k": np.array([2], np.int64)})
