@@ -72,7 +72,7 @@ typedef struct castnet_options {
   int no_winograd;     /* compute 3x3 convolutions directly, not by Winograd's tiles where these are quicker */
   int no_blocks;       /* keep channels plain: no convolution computes on blocks of a vector's channels */
   int flush_subnormals; /* a call takes operands and results below the least normal number as zero */
-  int keep_subnormals; /* so are weights of sums otherwise, which an x86 core is slow with; with this they are what they are */
+  int keep_subnormals; /* weights of products and convolutions below the least normal number are what they are, not zero (slow on x86) */
 } castnet_options;
 
 /* Compiles the model at `path`; options may be NULL. Whatever is not CASTNET_STATUS_OK left diagnostics. */

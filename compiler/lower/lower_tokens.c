@@ -36,8 +36,8 @@ typedef struct Tokens {
   size_t at;            /* the step */
   bool *gone;
   int64_t in_dims[COPY_AXES], out_dims[COPY_AXES];
-  CopyLayout in, out;       /* as they would be */
-  int32_t made[COPY_AXES];   /* copies that made the input, n_made of them */
+  CopyLayout in, out;   /* as they would be */
+  int32_t made[COPY_AXES]; /* copies that made the input, n_made of them */
   uint32_t n_made;
   int32_t taken;        /* the copy that reads the result, or -1 */
 } Tokens;

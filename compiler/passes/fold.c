@@ -122,18 +122,18 @@ static bool is_all(const Value *v, double want) {
 
 /* x of x * 1, x / 1, pow(x, 1), x - 0 and, where that keeps a negative zero, x + 0; else NULL. */
 static Value *without_neutral(const Node *n) {
-  if (n->op != OP_POINTWISE || n->n_in != 2 || n->n_out != 1) return NULL;
+  ScalarFn fn;
+  if (!pass_is_fn2(n, &fn)) return NULL;
   const Expr *e = &((const PointwiseAttr *)n->attr)->expr;
   const ExprNode *last = &e->nodes[e->n - 1];
   const bool is_float = dtype_is_float(n->out[0]->type.dtype);
-  if (e->n != 3 || last->kind != EXPR_FN || e->nodes[0].kind != EXPR_INPUT || e->nodes[1].kind != EXPR_INPUT) return NULL;
   if (!is_float && !dtype_is_int(n->out[0]->type.dtype)) return NULL;
   for (unsigned k = 0; k < 2; k++) { /* the constant's place */
     Value *x = n->in[e->nodes[last->args[!k]].operand];
     const Value *constant = n->in[e->nodes[last->args[k]].operand];
-    const bool product = last->fn == SC_mul || (k == 1 && (last->fn == SC_div || last->fn == SC_pow)), sum = last->fn == SC_add || (k == 1 && last->fn == SC_sub);
+    const bool product = fn == SC_mul || (k == 1 && (fn == SC_div || fn == SC_pow)), sum = fn == SC_add || (k == 1 && fn == SC_sub);
     if ((!product && !sum) || !type_same(&x->type, &n->out[0]->type)) continue;
-    if (is_all(constant, product ? 1.0 : is_float && last->fn == SC_add ? -0.0 : 0.0)) return x;
+    if (is_all(constant, product ? 1.0 : is_float && fn == SC_add ? -0.0 : 0.0)) return x;
   }
   return NULL;
 }

@@ -34,14 +34,12 @@ static bool keeps_channels(const Node *n) {
   return dim_is(f->offset, 0);
 }
 
-static bool is_view(const Node *n) { return n->op == OP_VIEW || n->op == OP_RESHAPE; }
-
 /* The convolution of graph g whose result, or a view of that with its channels, v is; NULL: none, or others read it, or it would move into a body, which may
  * run again and again. */
 static const Node *conv_behind(const Fuse *f, const Graph *g, const Value *v) {
   const Node *n = v->def;
   if (!n || n->graph != g || !read_once(f, v)) return NULL;
-  if (is_view(n) && keeps_channels(n) && n->in[0]->def && read_once(f, n->in[0])) n = n->in[0]->def;
+  if (pass_is_view(n) && keeps_channels(n) && n->in[0]->def && read_once(f, n->in[0])) n = n->in[0]->def;
   return n->op == OP_CONV && n->graph == g ? n : NULL;
 }
 
@@ -66,8 +64,8 @@ static bool are_modest(Builder *b, Value *v, bool divisors) {
 /* fn(conv, k) or fn(k, conv) for a constant k: the same convolution with other weights and bias. */
 static bool scale_conv(Builder *b, const Node *n, const Fuse *f, Value **ret) {
   const Expr *e = &((const PointwiseAttr *)n->attr)->expr;
-  if (n->n_in != 2 || e->n != 3 || e->nodes[2].kind != EXPR_FN || e->nodes[0].kind != EXPR_INPUT || e->nodes[1].kind != EXPR_INPUT) return false;
-  ScalarFn fn = e->nodes[2].fn;
+  ScalarFn fn;
+  if (!pass_is_fn2(n, &fn)) return false;
   bool swapped = !conv_behind(f, b->graph, n->in[0]);
   Value *y = n->in[swapped], *k = n->in[!swapped];
   const Node *conv = conv_behind(f, b->graph, y);
@@ -89,7 +87,7 @@ static bool scale_conv(Builder *b, const Node *n, const Fuse *f, Value **ret) {
   }
   b->place = conv->src;
   ret[0] = build_conv(b, conv->in[0], w, bias, NULL, NULL, *(const ConvAttr *)conv->attr);
-  if (ret[0] && is_view(y->def)) ret[0] = view_again(b, y->def, ret[0]);
+  if (ret[0] && pass_is_view(y->def)) ret[0] = view_again(b, y->def, ret[0]);
   return ret[0] != NULL;
 }
 

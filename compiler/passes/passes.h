@@ -68,6 +68,9 @@ bool passes_layout(Ir *ir, LayoutTile tile);
 typedef bool (*RewriteFn)(Builder *b, const Node *n, Value **ret, void *user);
 bool pass_rewrite(Ir *ir, RewriteFn f, void *user); /* true if anything changed */
 void pass_count_uses(const Graph *g, uint32_t *uses); /* by value id: operands and graph outputs that are it */
+bool pass_is_view(const Node *n); /* a view, or another shape of the same elements */
+/* Whether n is fn of its two operands, either in either place. */
+bool pass_is_fn2(const Node *n, ScalarFn *fn);
 bool pass_keeps_order(const Node *view); /* whether its elements are all of its operand's, in their order: axes of one element come or go */
 
 #endif

@@ -66,6 +66,16 @@ void pass_count_uses(const Graph *g, uint32_t *uses) {
   for (size_t i = 0; i < g->outputs.n; i++) uses[g->outputs.data[i]->id]++;
 }
 
+bool pass_is_view(const Node *n) { return n->op == OP_VIEW || n->op == OP_RESHAPE; }
+
+bool pass_is_fn2(const Node *n, ScalarFn *fn) {
+  if (n->op != OP_POINTWISE || n->n_in != 2 || n->n_out != 1) return false;
+  const Expr *e = &((const PointwiseAttr *)n->attr)->expr;
+  if (e->n != 3 || e->nodes[2].kind != EXPR_FN || e->nodes[0].kind != EXPR_INPUT || e->nodes[1].kind != EXPR_INPUT) return false;
+  *fn = e->nodes[2].fn;
+  return true;
+}
+
 bool pass_keeps_order(const Node *n) {
   const Affine *index = ((const ViewAttr *)n->attr)->index;
   const Type *from = &n->in[0]->type, *to = &n->out[0]->type;

@@ -5,8 +5,6 @@
 
 enum { READ_BY_SUM = 1, READ_BY_OTHER = 2 };
 
-static bool is_view(const Node *n) { return n->op == OP_VIEW || n->op == OP_RESHAPE; }
-
 /* A constant with one axis of more than one element. */
 static bool is_vector(const Value *v) {
   uint32_t n = 0;
@@ -16,10 +14,8 @@ static bool is_vector(const Value *v) {
 
 /* The operand of x fn k, or k fn x, that is a constant vector k; 2: it is no such node. */
 static uint32_t vector_operand(const Node *n) {
-  if (n->op != OP_POINTWISE || n->n_in != 2 || n->n_out != 1) return 2;
-  const Expr *e = &((const PointwiseAttr *)n->attr)->expr;
-  if (e->n != 3 || e->nodes[2].kind != EXPR_FN || e->nodes[0].kind != EXPR_INPUT || e->nodes[1].kind != EXPR_INPUT) return 2;
-  const ScalarFn fn = e->nodes[2].fn;
+  ScalarFn fn;
+  if (!pass_is_fn2(n, &fn)) return 2;
   if (fn != SC_mul && fn != SC_add && fn != SC_sub) return 2;
   return is_vector(n->in[1]) ? 1 : is_vector(n->in[0]) ? 0 : 2;
 }
@@ -28,8 +24,8 @@ static uint32_t vector_operand(const Node *n) {
 static bool is_sum(const Value *v) {
   for (int i = 0; i < 4 && v->def; i++) {
     const uint32_t k = vector_operand(v->def);
-    if (!is_view(v->def) && k > 1) break;
-    v = v->def->in[is_view(v->def) ? 0 : !k];
+    if (!pass_is_view(v->def) && k > 1) break;
+    v = v->def->in[pass_is_view(v->def) ? 0 : !k];
   }
   return v->def && (v->def->op == OP_CONV || v->def->op == OP_CONTRACT);
 }
@@ -59,7 +55,7 @@ static void mark_graph(uint8_t *role, const Graph *g) {
     if (n->op == OP_LOOP) mark_graph(role, ((const LoopAttr *)n->attr)->body);
     const uint32_t scale = scale_or_shift(n);
     for (uint32_t k = 0; k < n->n_in; k++)
-      if (n->in[k]) role[n->in[k]->id] |= is_view(n) ? role[n->out[0]->id] : is_weight(n, k) || k == scale ? READ_BY_SUM : READ_BY_OTHER;
+      if (n->in[k]) role[n->in[k]->id] |= pass_is_view(n) ? role[n->out[0]->id] : is_weight(n, k) || k == scale ? READ_BY_SUM : READ_BY_OTHER;
   }
 }
 
