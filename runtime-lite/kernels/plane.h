@@ -51,10 +51,22 @@ CN_INLINE void cn_band_next(const cn_window *w, size_t bands, cn_band *b) {
   b->index++;
 }
 
-/* A direct convolution copies a band of all channels, of up to this many elements: a part of a second-level cache, or a
+/* An even number of bands of much the same height, where each has four rows or more and a copy is not tiny: the last of three would be one thread's, while
+ * the other waits. */
+CN_INLINE cn_plane cn_plane_even(const cn_window *w, cn_plane p, size_t lanes) {
+  size_t bands = cn_max(cn_round_up(cn_ceil_div(w->out[1], p.band), 2), 2);
+  if (w->out[1] < 4 * bands || p.slice * w->kernel[0] * w->c < 128 * lanes) return p;
+  while (cn_ceil_div(w->out[1], cn_ceil_div(w->out[1], bands)) % 2 != 0) bands -= 2; /* 25 rows in six bands are five of five */
+  p.band = cn_ceil_div(w->out[1], bands);
+  p.slice = cn_plane_rows(w, p.band) * p.row;
+  return p;
+}
+
+/* A direct convolution copies a band of all channels, of up to this many elements: what a first-level cache has, or a
  * kilobyte where there are no vectors. */
 CN_INLINE cn_plane cn_direct_plane(const cn_window *w, size_t lanes) {
-  return cn_plane_of(w, lanes, cn_max(w->c, 1), lanes == 1 ? 256 : 4096 * lanes);
+  const cn_plane p = cn_plane_of(w, lanes, cn_max(w->c, 1), lanes == 1 ? 256 : 512 * lanes);
+  return lanes == 1 ? p : cn_plane_even(w, p, lanes);
 }
 
 /* Elements of scratch of a direct convolution: the copies, a vector, an offset for each place of the depth. */

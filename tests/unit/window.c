@@ -1,4 +1,5 @@
-/* Convolutions over blocked channels: scratch of open sizes is no less than the kernel takes at any size; an image's tasks cover it, none empty or beyond what scratch is for. */
+/* Convolutions over blocked channels: scratch of open sizes is no less than the kernel takes at any size; an image's tasks cover it, none empty or beyond what scratch is for.
+ * Direct ones of plain channels: bands cover the image, in even number where they are worth it, and their copies stay small. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,6 +9,7 @@
 #include "lower/window.h"
 
 #include "kernels/blocked.h"
+#include "kernels/plane.h"
 
 static size_t below(uint64_t *s, size_t n) { /* an LCG's upper bits */
   *s = *s * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
@@ -111,7 +113,22 @@ static void parts_whole_images(void **state) {
   }
 }
 
+static void direct_bands_are_even(void **state) {
+  (void)state;
+  uint64_t seed = 3;
+  for (int i = 0; i < 20000; i++) {
+    const cn_window w = random_window(&seed);
+    const size_t lanes = (size_t)4 << below(&seed, 3), limit = 512 * lanes;
+    const cn_plane p = cn_direct_plane(&w, lanes);
+    const size_t bands = cn_ceil_div(w.out[1], p.band), copy = w.c * p.slice, least = w.c * p.row * cn_plane_rows(&w, 4);
+    assert_true(p.band > 0 && p.slice == cn_plane_rows(&w, p.band) * p.row);
+    assert_true(copy <= (least > 2 * limit ? least : 2 * limit));
+    if (w.out[1] >= 4 * (bands + bands % 2) && w.out[1] >= 8 && copy >= 256 * lanes) assert_true(bands % 2 == 0);
+  }
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(holds_every_size), cmocka_unit_test(computes_every_size), cmocka_unit_test(parts_whole_images)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(holds_every_size), cmocka_unit_test(computes_every_size),
+                                     cmocka_unit_test(parts_whole_images), cmocka_unit_test(direct_bands_are_even)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
