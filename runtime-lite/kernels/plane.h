@@ -62,10 +62,10 @@ CN_INLINE cn_plane cn_plane_even(const cn_window *w, cn_plane p, size_t lanes) {
   return p;
 }
 
-/* A direct convolution copies a band of all channels, of up to this many elements: what a first-level cache has, or a
+/* A direct convolution copies a band of all channels, of up to this many elements: a part of a second-level cache, or a
  * kilobyte where there are no vectors. */
 CN_INLINE cn_plane cn_direct_plane(const cn_window *w, size_t lanes) {
-  const cn_plane p = cn_plane_of(w, lanes, cn_max(w->c, 1), lanes == 1 ? 256 : 512 * lanes);
+  const cn_plane p = cn_plane_of(w, lanes, cn_max(w->c, 1), lanes == 1 ? 256 : 4096 * lanes);
   return lanes == 1 ? p : cn_plane_even(w, p, lanes);
 }
 
