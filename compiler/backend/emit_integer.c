@@ -113,11 +113,15 @@ bool emit_integer_contract(EmitCtx *c, const Step *s) {
   kernel_arg_size(&k, "ldc", g->c_m);
   print_finish(&k, &f, false, NO_TENSOR);
   kernel_args_end(&k);
+  const bool all = kernel_packs_tasks(&k, g, "cn_gemm_s16_tasks(&a)");
   const unsigned indent = kernel_batches(&k, g);
+  const char *range = all ? kernel_batch_range(&k, g, indent) : NULL;
   if (!g->b_packed && b_moves) print_pack_columns(&k, g, b, indent);
   kernel_moving(&k, "a", a, g->a_batch, g->n_batch, indent);
   kernel_moving(&k, "c", STR("y"), g->c_batch, g->n_batch, indent);
-  kernel_tasks(&k, indent, arena_printf(c->arena, "cn_gemm_s16(&a, %.*s", STR_WHOLE(own_scratch(&k, g->pack_bytes))).ptr, "cn_gemm_s16_tasks(&a)");
+  const char *call = arena_printf(c->arena, "cn_gemm_s16(&a, %.*s", STR_WHOLE(own_scratch(&k, g->pack_bytes))).ptr;
+  if (range) sb_printf(&k.body, "%*s%s, %s);\n", (int)indent, "", call, range);
+  else kernel_tasks(&k, indent, call, "cn_gemm_s16_tasks(&a)");
   kernel_batches_end(&k, g);
   kernel_finish(&k);
   return true;

@@ -569,6 +569,10 @@ const char *kernel_batch_range(KernelPrinter *k, const ContractStep *g, unsigned
   return "t0 - cn_min(t0, first), cn_min(t1 - first, tasks)";
 }
 
+bool kernel_packs_tasks(KernelPrinter *k, const ContractStep *g, const char *tasks) {
+  return !g->b_packed && g->n_batch > 0 && kernel_batch_tasks(k, g, tasks);
+}
+
 void kernel_batches_end(KernelPrinter *k, const ContractStep *g) {
   for (uint32_t i = g->n_batch; i > 0; i--) sb_printf(&k->body, "%*s}\n", (int)(2 * i), "");
 }
@@ -622,12 +626,15 @@ bool emit_contract(EmitCtx *c, const Step *s) {
   kernel_arg_size(&k, "ldc", g->c_m);
   print_registers(&k, &r, NO_TENSOR, false, &tile);
   kernel_args_end(&k);
+  const bool all = kernel_packs_tasks(&k, g, "cn_gemm_f32_tasks(&a)");
   unsigned indent = kernel_batches(&k, g);
+  const char *range = all ? kernel_batch_range(&k, g, indent) : NULL;
   if (!g->b_packed && b_moves) print_pack(&k, g, b, indent);
   kernel_moving(&k, "a", a, g->a_batch, g->n_batch, indent);
   kernel_moving(&k, "c", STR("y"), g->c_batch, g->n_batch, indent);
   emit_tile_move(&k, &tile, g->n_batch, indent);
-  kernel_tasks(&k, indent, "cn_gemm_f32(&a", "cn_gemm_f32_tasks(&a)");
+  if (range) sb_printf(&k.body, "%*scn_gemm_f32(&a, %s);\n", (int)indent, "", range);
+  else kernel_tasks(&k, indent, "cn_gemm_f32(&a", "cn_gemm_f32_tasks(&a)");
   kernel_batches_end(&k, g);
   kernel_finish(&k);
   return print_rest(c, s, &g->epilogue, r.done, &tile);

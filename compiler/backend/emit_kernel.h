@@ -48,6 +48,8 @@ void kernel_batches_end(KernelPrinter *k, const ContractStep *g);
  * another axis is parted, or none. Then in the loops what batches without any leave out, and the range of this batch's tasks. */
 bool kernel_batch_tasks(KernelPrinter *k, const ContractStep *g, const char *tasks);
 const char *kernel_batch_range(KernelPrinter *k, const ContractStep *g, unsigned indent);
+/* The same where the step packs the second operand of each batch, so that a share packs those alone that it multiplies by. */
+bool kernel_packs_tasks(KernelPrinter *k, const ContractStep *g, const char *tasks);
 bool kernel_batched(const Dim *const *strides, uint32_t n);                /* some stride is not 0 */
 void kernel_offset(KernelPrinter *k, StrBuf *b, const Dim *const *strides, uint32_t n); /* ` + i0 * 64` */
 /* `a.c = y + i0 * 64;`, in the loops over batches; what does not move is in the initialiser. */

@@ -8,8 +8,9 @@
 /* Shares: enough of them to even out threads of unequal speed; fewer where each needs scratch. Always an even number: the last of three
  * would be one thread's, while the other waits. */
 enum { SHARES = 16, MOST_SLOTS = 8, FEWEST_SLOTS = 2, SLOT_ALIGN = 64, UNIT_GRAIN = 16 };
-/* Fewer heads than these part their queries, in few shares, since each packs keys and values for itself. */
-enum { MANY_HEADS = 8, HEAD_SHARES = 4 };
+/* Fewer heads than these part their queries. Where each share packs an operand for itself (keys and values, a product's columns) there are few, and
+ * products take so many times as long as packing. */
+enum { MANY_HEADS = 8, PACKING_SHARES = 4, PACK_WORTH = 4 };
 /* What a step in shares costs beside, in round trips of a cache line between the threads: being handed out, reading what another computed.
  * From so much saved, in nanoseconds, that matters nowhere. */
 enum { TRIPS = 3, MOST_SAVED = 100000000 };
@@ -107,10 +108,13 @@ static int64_t recurrence_turns(const Program *p, const Step *s) {
   return together ? 1 : known(x->dims[0]);
 }
 
-/* Picoseconds that a product takes to lay out its second operand, where each call does. */
+/* Whether a call lays out the second operand of its product. */
+static bool packs(const Step *s) { return s->kind == STEP_CONTRACT && !((const ContractStep *)s->attr)->b_packed; }
+
+/* Picoseconds that it takes. */
 static int64_t pack_time(const Step *s) {
   const ContractStep *g = s->attr;
-  if (s->kind != STEP_CONTRACT || g->b_packed) return 0;
+  if (!packs(s)) return 0;
   int64_t n = known(g->k);
   const int64_t rest[] = {known(g->n), known_product(g->batch, g->n_batch)}, most = INT64_C(1) << 40;
   for (int i = 0; i < 2; i++) n = rest[i] && n > most / rest[i] ? most : n * rest[i];
@@ -160,8 +164,31 @@ static bool may_fail(const Access *a) {
   return false;
 }
 
+/* The step of the axis with the least one beyond `least` (0: none); and how far its places reach. */
+static int64_t next_stride(const Nest *n, int64_t least, int64_t *ret_reach) {
+  int64_t best = 0, extent, stride;
+  for (uint32_t j = 0; j < n->n_axes; j++) {
+    if (!dim_is_const(n->extent[j], &extent) || !dim_is_const(n->store.stride[j], &stride)) return -1;
+    if (stride < 0) stride = -stride;
+    if (extent <= 1 || stride < least || (best && stride >= best)) continue;
+    best = stride;
+    *ret_reach = (extent - 1) * stride;
+  }
+  return best;
+}
+
+/* Whether sizes alone say that no two points store at one place: each axis steps over all that those with shorter steps reach. */
+static bool stores_apart(const Nest *n) {
+  int64_t beyond = 0, stride, reach = 0;
+  uint32_t left = 0;
+  for (uint32_t j = 0; j < n->n_axes; j++) left += !dim_is(n->extent[j], 1);
+  for (; left && (stride = next_stride(n, beyond + 1, &reach)) > 0; left--) beyond += reach;
+  return left == 0;
+}
+
 static bool nest_parts(const Program *p, const Nest *n, uint32_t *ret) {
-  if (n->mode == NEST_SCATTER || n->store.n_indirect || dtype_rows[p->tensors.data[n->store.tensor].dtype].bits < 8) return false;
+  if (n->store.n_indirect || dtype_rows[p->tensors.data[n->store.tensor].dtype].bits < 8) return false;
+  if (n->mode == NEST_SCATTER && (n->scatter != SCATTER_SET || !stores_apart(n))) return false;
   for (uint32_t k = 0; k < n->n_loads; k++)
     if (may_fail(&n->loads[k])) return false;
   for (uint32_t k = 0; k < n->n_post_loads; k++)
@@ -186,21 +213,23 @@ static bool long_batch(const ContractStep *g, int64_t least, uint32_t *ret) {
   return best >= least;
 }
 
-/* Batches where there are at least four, else the kernel's tasks. What the step packs for all of them is packed once. */
-static bool contract_parts(const ContractStep *g, uint32_t *ret) {
-  if (!g->b_packed && !moves(g->b_batch, g->n_batch)) return false;
-  if (long_batch(g, 4, ret) || g->b_packed) return true;
-  for (uint32_t i = 0; i < g->n_batch; i++)
-    if (!dim_is_const(g->batch[i], NULL) && !dim_is(g->c_batch[i], 0)) *ret = i;
-  return *ret != SHARE_TASKS;
+/* Batches where there are at least four, else the kernel's tasks: not where each share would have to pack the second operand for few rows. */
+static bool contract_parts(const Target *t, const Step *s, uint32_t *ret) {
+  const ContractStep *g = s->attr;
+  if (g->b_packed || moves(g->b_batch, g->n_batch)) {
+    if (long_batch(g, 4, ret) || g->b_packed) return true;
+    for (uint32_t i = 0; i < g->n_batch; i++)
+      if (!dim_is_const(g->batch[i], NULL) && !dim_is(g->c_batch[i], 0)) *ret = i;
+  }
+  return *ret != SHARE_TASKS || known(g->m) * PS_MAC * 32 / t->vector_bits >= PACK_WORTH * PS_PACK;
 }
 
-static bool step_parts(const Program *p, const Step *s, uint32_t *ret) {
+static bool step_parts(const Program *p, const Target *t, const Step *s, uint32_t *ret) {
   const ConvStep *conv = s->attr;
   *ret = SHARE_TASKS;
   switch (s->kind) {
     case STEP_NEST: return nest_parts(p, s->attr, ret);
-    case STEP_CONTRACT: return contract_parts(s->attr, ret);
+    case STEP_CONTRACT: return contract_parts(t, s, ret);
     case STEP_ATTENTION: (void)long_batch(&((const AttentionStep *)s->attr)->scores, MANY_HEADS, ret); return true;
     case STEP_CONV: return conv->depthwise || conv->w_packed;
     case STEP_SOFTMAX: return !dim_is(((const SoftmaxStep *)s->attr)->outer, 1);
@@ -224,13 +253,13 @@ static bool is_short_table(const Step *s, const StepShare *r) {
 StepShare step_share(const Program *p, const Target *t, const Step *s) {
   StepShare r = {0};
   if (s->kind == STEP_RECURRENT) return recurrent_share(p, t, s);
-  if (!step_parts(p, s, &r.axis)) return r;
+  if (!step_parts(p, t, s, &r.axis)) return r;
   const PTensor *out = &p->tensors.data[s->out[0]];
   const int64_t time = element_time(p, t, s);
   int64_t elements = 0;
   r.elements = dim_product(p->dims, out->dims, out->rank);
   r.least = p->parts_all ? 0 : (OPEN_LEAST + time - 1) / time;
-  r.n = s->kind == STEP_ATTENTION && r.axis == SHARE_TASKS ? HEAD_SHARES : SHARES;
+  r.n = r.axis == SHARE_TASKS && (s->kind == STEP_ATTENTION || packs(s)) ? PACKING_SHARES : SHARES;
   if (!dim_is_const(r.elements, &elements)) return is_short_table(s, &r) ? (StepShare){0} : r;
   const int64_t all = step_time(p, t, s);
   if (!p->parts_all && all < STEP_LEAST) return (StepShare){0};

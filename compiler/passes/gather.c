@@ -187,7 +187,7 @@ static bool scatter(Builder *b, const Node *n, Value **ret) {
   const GatherAxis *axes = compute_axes(b, n, attr->axes, n->in[1]->type.rank, &all);
   if (!axes) return false;
   ret[0] = all && attr->kind == SCATTER_SET ? all_set(b, n, axes) : NULL;
-  if (!ret[0]) ret[0] = build_scatter(b, attr->kind, n->in, n->n_in, axes);
+  if (!ret[0]) ret[0] = build_scatter(b, attr->kind, n->in, all ? 2 : n->n_in, axes);
   return ret[0] != NULL;
 }
 

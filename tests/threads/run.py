@@ -101,6 +101,29 @@ def recurrent_models(folder):
         yield f"{name}, ThreadSanitizer", folder / f"{name}.onnx", True
 
 
+# ---- products that pack an operand in the call, for few batches or one; elements assigned to slices ----
+def products_model(path):
+    shapes = {"a": (2, 1, 130, 24), "b": (2, 1, 24, 40), "c": (1, 1, 24, 50), "d": (1, 1, 130, 50), "e": (2, 90, 24), "f": (2, 24, 40), "g": (150, 24), "h": (24, 70)}
+    nodes = [onnx.helper.make_node("MatMul", ["a", "b"], ["ab"]), onnx.helper.make_node("MatMul", ["a", "c"], ["ac_only"]),
+             onnx.helper.make_node("Add", ["ac_only", "d"], ["ac"]), onnx.helper.make_node("MatMulInteger", ["e", "f"], ["ef"]),
+             onnx.helper.make_node("MatMul", ["g", "h"], ["gh"]), onnx.helper.make_node("Reshape", ["d", "d_shape"], ["part"]),
+             onnx.helper.make_node("ScatterND", ["gh", "places", "part"], ["placed"])]
+    places = np.stack(np.meshgrid(np.arange(2, 132), np.arange(7, 57), indexing="ij"), -1)
+    held = [numpy_helper.from_array(places, "places"), numpy_helper.from_array(np.array([130, 50]), "d_shape")]
+    types = {"e": onnx.TensorProto.UINT8, "f": onnx.TensorProto.INT8, "ef": onnx.TensorProto.INT32}
+    infos = [[onnx.helper.make_tensor_value_info(n, types.get(n, onnx.TensorProto.FLOAT), shapes.get(n)) for n in names]
+             for names in (shapes, ("ab", "ac", "ef", "gh", "placed"))]
+    graph = onnx.helper.make_graph(nodes, "products", *infos, held)
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 18)], ir_version=8), path)
+
+
+def products_models(folder):
+    path = folder / "products.onnx"
+    products_model(path)
+    yield "products packed in the call", path, False
+    yield "products packed in the call, ThreadSanitizer", path, True
+
+
 def check(options, name, model, folder, sanitize):
     """What is wrong, or an empty text, and how often something was handed out."""
     extra = ["--cflags=-g -fsanitize=thread"] if sanitize else []
@@ -151,7 +174,7 @@ def main():
         passed, failed = passed + (not why), failed + bool(why)
         if why:
             print(f"the pool: {why}")
-        for name, model, sanitize in [*work(options), *recurrent_models(Path(folder))]:
+        for name, model, sanitize in [*work(options), *recurrent_models(Path(folder)), *products_models(Path(folder))]:
             if options.filter not in name:
                 continue
             if not model.exists():
