@@ -89,7 +89,7 @@ void kernel_tasks(KernelPrinter *k, unsigned indent, const char *head, const cha
 }
 
 /* A step that hands out its parts itself, again and again. */
-static bool step_spreads(const Step *s) { return s->kind == STEP_RECURRENT && s->share.n; }
+static bool step_spreads(const Step *s) { return s->kind == STEP_RECURRENT && s->share.n && s->share.axis != SHARE_DIRECTIONS; }
 
 /* Behind the parameters of a function that does the shares s0 .. s1, where it is one. */
 static void finish_shares(KernelPrinter *k, StrBuf *rest, Str params) {

@@ -27,52 +27,60 @@ static Str emit_act(EmitCtx *c, const Step *s, RecurrentAct act) {
   return emit_function(c, s, "void", (Str){0}, sb_view(&b));
 }
 
-/* "x + 128", and x alone where nothing is added. */
-static const char *behind(const EmitCtx *c, Str x, long long offset) {
-  return offset ? arena_printf(c->arena, "%s + %lld", x.ptr, offset).ptr : x.ptr;
+/* "x + d * 128" of two directions, d = 0, 1; x of one. */
+static const char *of_direction(const EmitCtx *c, const RecurrentStep *r, Str x, long long each) {
+  return r->attr.direction == 2 ? arena_printf(c->arena, "%s + d * %lld", x.ptr, each).ptr : x.ptr;
 }
 
-static void print_direction(KernelPrinter *k, const RecurrentStep *r, uint32_t d, const Str *names, const Str *acts) {
+static void print_packing(KernelPrinter *k, const RecurrentStep *r, Str weights, int indent) {
+  const long long hidden = (long long)r->attr.hidden, gh = hidden * r->gates, first = r->gates == 3 ? 2 * hidden : gh;
+  const char *from = of_direction(k->c, r, weights, gh * hidden);
+  sb_printf(&k->body, "%*scn_pack_b_f32(%s, 1, %lld, %lld, %lld, %u, packed);\n", indent, "", from, hidden, hidden, first, r->nr);
+  if (r->gates == 3)
+    sb_printf(&k->body, "%*scn_pack_b_f32(%s + %lld, 1, %lld, %lld, %lld, %u, packed + cn_pack_size(%lld, %lld, %u));\n", indent, "", from, first * hidden,
+              hidden, hidden, hidden, r->nr, hidden, first, r->nr);
+  sb_printf(&k->body, "%*sa.r = packed;\n", indent, "");
+}
+
+/* Where the layer's state h or c is, and what it begins as. */
+static void print_state(KernelPrinter *k, const RecurrentStep *r, int i, const Str *names, int indent) {
+  static const char *const results[] = {"", "y_h", "y_c"};
+  const char *part = r->attr.direction == 2 ? " + d * a.batch * a.hidden" : "", field = i == 1 ? 'h' : 'c';
   StrBuf *b = &k->body;
-  EmitCtx *c = k->c;
-  const Program *p = c->program;
+  if (k->step->out[i] != NO_TENSOR) sb_printf(b, "%*sa.%c = %s%s;\n", indent, "", field, results[i], part);
+  else sb_printf(b, "%*sa.%c = state%s;\n", indent, "", field, i == 2 ? " + a.batch * a.hidden" : "");
+  const bool some = k->c->program->tensors.data[k->step->in[0]].dims[1]->lo > 0; /* of an empty tensor a caller need not give an address */
+  sb_printf(b, "%*s%s", indent, "", some ? "" : "if (a.batch > 0) ");
+  if (names[4 + i].len) sb_printf(b, "memcpy(a.%c, %s%s, a.batch * a.hidden * sizeof *a.%c);\n", field, names[4 + i].ptr, part, field);
+  else sb_printf(b, "memset(a.%c, 0, a.batch * a.hidden * sizeof *a.%c);\n", field, field);
+}
+
+/* One direction, or d = 0 and 1, of which each share does some. */
+static void print_directions(KernelPrinter *k, const RecurrentStep *r, const Str *names, const Str *acts) {
+  StrBuf *b = &k->body;
   const Step *s = k->step;
-  long long hidden = (long long)r->attr.hidden, gh = hidden * r->gates;
-  const Dim *batch = p->tensors.data[s->in[0]].dims[1];
-  sb_printf(b, "  a.reverse = %d;\n", r->attr.direction == 1 || d == 1);
-  sb_printf(b, "  a.x = %s;\n", behind(c, names[0], d * gh));
-  if (r->r_packed) sb_printf(b, "  a.r = %s;\n", behind(c, names[2], (long long)(d * r->packed)));
-  else {
-    sb_printf(b, "  cn_pack_b_f32(%s, 1, %lld, %lld, %lld, %u, packed);\n", behind(c, names[2], d * gh * hidden), hidden, hidden, r->gates == 3 ? 2 * hidden : gh, r->nr);
-    if (r->gates == 3)
-      sb_printf(b, "  cn_pack_b_f32(%s + %lld, 1, %lld, %lld, %lld, %u, packed + cn_pack_size(%lld, %lld, %u));\n", names[2].ptr,
-                (d * gh + 2 * hidden) * hidden, hidden, hidden, hidden, r->nr, hidden, 2 * hidden, r->nr);
-    sb_puts(b, "  a.r = packed;\n");
-  }
-  if (names[3].len) sb_printf(b, "  a.r_bias = %s;\n", behind(c, names[3], d * hidden));
-  if (names[7].len) sb_printf(b, "  a.peephole = %s;\n", behind(c, names[7], d * 3 * hidden));
-  const char *y_names[3] = {"y", "y_h", "y_c"};
-  StrBuf state = sb_new(c->arena);
-  emit_symbols_add(c, &k->symbols, batch);
-  if (d > 0) { /* the second direction's part: one is all that there are before it */
-    sb_puts(&state, " + ");
-    emit_dim(c, &state, dim_mulc(p->dims, batch, hidden));
-  }
-  if (s->out[0] != NO_TENSOR) sb_printf(b, "  a.y = y%s;\n", state.len ? state.data : "");
-  for (int i = 1; i <= (r->attr.cell == CELL_LSTM ? 2 : 1); i++) {
-    char field = i == 1 ? 'h' : 'c';
-    if (s->out[i] != NO_TENSOR) sb_printf(b, "  a.%c = %s%s;\n", field, y_names[i], state.len ? state.data : "");
-    else {
-      sb_printf(b, "  a.%c = state%s", field, i == 2 ? " + a.batch * a.hidden" : "");
-      sb_puts(b, ";\n");
-    }
-    sb_puts(b, batch->lo > 0 ? "  " : "  if (a.batch > 0) "); /* of an empty tensor a caller need not give an address */
-    if (names[4 + i].len) sb_printf(b, "memcpy(a.%c, %s%s, a.batch * a.hidden * sizeof *a.%c);\n", field, names[4 + i].ptr, state.len ? state.data : "", field);
-    else sb_printf(b, "memset(a.%c, 0, a.batch * a.hidden * sizeof *a.%c);\n", field, field);
-  }
+  const bool two = r->attr.direction == 2;
+  const int indent = two ? 4 : 2;
+  k->parted = s->share.n && s->share.axis == SHARE_DIRECTIONS;
+  if (two) sb_puts(b, k->parted ? "  for (size_t d = s0; d < s1; d++) {\n    a.reverse = d == 1;\n" : "  for (size_t d = 0; d < 2; d++) {\n    a.reverse = d == 1;\n");
+  else if (r->attr.direction == 1) sb_puts(b, "  a.reverse = 1;\n");
+  const long long hidden = (long long)r->attr.hidden;
+  sb_printf(b, "%*sa.x = %s;\n", indent, "", of_direction(k->c, r, names[0], hidden * r->gates));
+  if (r->r_packed) sb_printf(b, "%*sa.r = %s;\n", indent, "", of_direction(k->c, r, names[2], (long long)r->packed));
+  else print_packing(k, r, names[2], indent);
+  if (names[3].len) sb_printf(b, "%*sa.r_bias = %s;\n", indent, "", of_direction(k->c, r, names[3], hidden));
+  if (names[7].len) sb_printf(b, "%*sa.peephole = %s;\n", indent, "", of_direction(k->c, r, names[7], 3 * hidden));
+  if (s->out[0] != NO_TENSOR) sb_printf(b, "%*sa.y = y%s;\n", indent, "", two ? " + d * a.batch * a.hidden" : "");
+  for (int i = 1; i <= (r->attr.cell == CELL_LSTM ? 2 : 1); i++) print_state(k, r, i, names, indent);
   static const char *const fields[] = {"f", "g", "act"};
-  for (uint32_t i = 0; i < r->n_acts; i++) sb_printf(b, "  a.%s = %s;\n", fields[i], acts[d * r->n_acts + i].ptr);
-  sb_puts(b, s->share.n ? "  if (cn_recurrent_f32(&a, scratch)) return CASTNET_ERR_OP;\n" : "  cn_recurrent_f32(&a, scratch);\n");
+  for (uint32_t i = 0; i < r->n_acts; i++) {
+    const char *first = acts[i].ptr, *second = two ? acts[r->n_acts + i].ptr : first;
+    if (strcmp(first, second) == 0) sb_printf(b, "%*sa.%s = %s;\n", indent, "", fields[i], first);
+    else sb_printf(b, "%*sa.%s = d ? %s : %s;\n", indent, "", fields[i], second, first);
+  }
+  const bool may_fail = s->share.n && !k->parted;
+  sb_printf(b, may_fail ? "%*sif (cn_recurrent_f32(&a, scratch)) return CASTNET_ERR_OP;\n" : "%*s(void)cn_recurrent_f32(&a, scratch);\n", indent, "");
+  if (two) sb_puts(b, "  }\n");
 }
 
 bool emit_recurrent(EmitCtx *c, const Step *s) {
@@ -104,8 +112,8 @@ bool emit_recurrent(EmitCtx *c, const Step *s) {
   if (!r->r_packed) sb_puts(&k.body, "  float *packed = scratch + cn_recurrent_f32_scratch(&a);\n");
   if (s->out[1] == NO_TENSOR || (r->attr.cell == CELL_LSTM && s->out[2] == NO_TENSOR))
     sb_printf(&k.body, "  float *state = scratch + cn_recurrent_f32_scratch(&a)%s;\n", r->r_packed ? "" : arena_printf(c->arena, " + %lld", (long long)r->packed).ptr);
-  if (s->share.n) sb_printf(&k.body, "  a.spread = e->parallel_for;\n  a.user = e->parallel_user;\n  a.shares = %u;\n", s->share.n);
-  for (uint32_t d = 0; d < dirs; d++) print_direction(&k, r, d, names, acts);
+  if (s->share.n && s->share.axis != SHARE_DIRECTIONS) sb_printf(&k.body, "  a.spread = e->parallel_for;\n  a.user = e->parallel_user;\n  a.shares = %u;\n", s->share.n);
+  print_directions(&k, r, names, acts);
   kernel_finish(&k);
   return true;
 }

@@ -241,12 +241,13 @@ typedef struct LoopStep {
 /* How a step is parted among threads, by sizes alone (lower/share.h): each share is the same work whoever does it, alone or not. */
 typedef struct StepShare {
   uint32_t n;          /* shares; 0: the step runs whole */
-  uint32_t axis;       /* of a nest's domain or a product's batches: the one that is parted; SHARE_TASKS: the kernel's own tasks are */
+  uint32_t axis;       /* of a nest's domain or a product's batches: the one that is parted; SHARE_TASKS: the kernel's own tasks are; SHARE_DIRECTIONS: a recurrent layer's two */
   const Dim *slot;     /* bytes of each share's scratch, NULL where there is none */
   const Dim *elements; /* of the result: fewer than `least` run whole; NULL: its size is known, and parting it pays */
   int64_t least;
 } StepShare;
 #define SHARE_TASKS UINT32_MAX
+#define SHARE_DIRECTIONS (UINT32_MAX - 1)
 
 typedef struct Step {
   StepKind kind;

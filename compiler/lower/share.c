@@ -99,13 +99,22 @@ static int64_t recurrence_time(const Program *p, const Target *t, const Step *s)
   return weights * (int64_t)sizeof(float) * PS_CACHED + weights * (batch < 1024 ? batch : 1024) * PS_MAC / (t->vector_bits / 32);
 }
 
-/* How often a recurrent layer is handed out: each step, but for sequences that go through all steps by themselves. */
-static int64_t recurrence_turns(const Program *p, const Step *s) {
+/* Whether sequences of a recurrent layer go through all steps by themselves. */
+static bool by_sequences(const Program *p, const Step *s) {
   const RecurrentStep *r = s->attr;
-  const PTensor *x = &p->tensors.data[s->in[0]];
   int64_t batch;
-  const bool together = dim_is_const(x->dims[1], &batch) && cn_recurrent_groups((size_t)batch, (size_t)r->attr.hidden, r->gates) > 1;
-  return together ? 1 : known(x->dims[0]);
+  return dim_is_const(p->tensors.data[s->in[0]].dims[1], &batch) && cn_recurrent_groups((size_t)batch, (size_t)r->attr.hidden, r->gates) > 1;
+}
+
+/* Whether its two directions do: where a second cache keeps the weights of one; else threads that have part of a direction's weights each read less. */
+static bool by_directions(const Program *p, const Step *s) {
+  const RecurrentStep *r = s->attr;
+  return r->attr.direction == 2 && cn_recurrent_kept((size_t)r->attr.hidden, r->gates) && !by_sequences(p, s);
+}
+
+/* How often a recurrent layer is handed out: each step, but for what goes through all steps by itself. */
+static int64_t recurrence_turns(const Program *p, const Step *s) {
+  return by_sequences(p, s) || by_directions(p, s) ? 1 : known(p->tensors.data[s->in[0]].dims[0]);
 }
 
 /* Whether a call lays out the second operand of its product. */
@@ -241,6 +250,7 @@ static bool step_parts(const Program *p, const Target *t, const Step *s, uint32_
 static StepShare recurrent_share(const Program *p, const Target *t, const Step *s) {
   const int64_t turns = recurrence_turns(p, s), time = turns == 1 ? step_time(p, t, s) : recurrence_time(p, t, s), n = time / TURN_LEAST;
   if (n < 2 && !p->parts_all) return (StepShare){0};
+  if (by_directions(p, s)) return (StepShare){.n = 2, .axis = SHARE_DIRECTIONS};
   return (StepShare){.n = n < 4 ? 2 : n < 8 ? 4 : 8, .axis = SHARE_TASKS};
 }
 
@@ -395,7 +405,7 @@ void program_share(Program *p, const Target *t, bool all) {
   for (size_t i = 0; i < p->main.steps.n; i++) {
     Step *s = &p->main.steps.data[i];
     if (!worth) s->share = (StepShare){0};
-    else if (s->share.n && s->scratch != NO_TENSOR && s->kind != STEP_RECURRENT) share_scratch(p, s, least + least / 10 - live[i]);
+    else if (s->share.n && s->scratch != NO_TENSOR && (s->kind != STEP_RECURRENT || s->share.axis == SHARE_DIRECTIONS)) share_scratch(p, s, least + least / 10 - live[i]);
   }
   p->longest_trip = worth && !all ? longest_trip(p, t) : 0;
   arena_free(scratch);

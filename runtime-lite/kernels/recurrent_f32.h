@@ -128,10 +128,27 @@ CN_INLINE void cn_gru_cell_f32(const cn_recurrent_f32_args *a, float *v, float *
   for (size_t i = 0; i < n; i++) h[i] = (1.0f - z[i]) * next[i] + z[i] * h[i];
 }
 
+/* The same of units u .. u + n where gate h's recurrent part is reset when it is complete (linear_before_reset): that is in v, its input part in x; h: the state, next: the one
+ * to come. */
+CN_INLINE void cn_gru_linear_cell_f32(const cn_recurrent_f32_args *a, float *v, const float *x, const float *h, float *next, size_t u, size_t n) {
+  float *z = v + u, *r = z + a->hidden, *t = r + a->hidden;
+  cn_recurrent_clip_f32(a, z, n);
+  a->f(a->f_arg, z, n);
+  cn_recurrent_clip_f32(a, r, n);
+  a->f(a->f_arg, r, n);
+  for (size_t i = 0; i < n; i++) t[i] = x[u + i] + r[i] * t[i];
+  cn_recurrent_clip_f32(a, t, n);
+  a->g(a->g_arg, t, n);
+  for (size_t i = 0; i < n; i++) next[u + i] = (1.0f - z[i]) * t[i] + z[i] * h[u + i];
+}
+
+/* Packed weights of a GRU's gate h. */
+CN_INLINE const float *cn_gru_weights_f32(const cn_recurrent_f32_args *a) { return a->r + cn_round_up(2 * a->hidden, CN_GEMM_F32_NR) * a->hidden; }
+
 /* All batch entries of one GRU step, gates v [batch][3 * hidden], gate h without its recurrent part; reset: [batch][hidden]. */
 CN_INLINE int cn_gru_gates_f32(const cn_recurrent_f32_args *a, float *v, float *reset, int back) {
   const size_t n = a->hidden, ld = 3 * n;
-  const float *r_h = a->r + cn_round_up(2 * n, CN_GEMM_F32_NR) * n;
+  const float *r_h = cn_gru_weights_f32(a);
   if (a->linear_before_reset) {
     for (size_t b = 0; b < a->batch; b++) {
       for (size_t i = 0; i < n; i++) reset[b * n + i] = a->r_bias ? a->r_bias[i] : 0.0f;
@@ -149,12 +166,12 @@ CN_INLINE int cn_gru_gates_f32(const cn_recurrent_f32_args *a, float *v, float *
 }
 
 /* ---- by units ---- */
-/* A step of an LSTM or a plain layer in shares of its units: all of a unit's gates and its state are one share's, which reads the weights of the same
- * units in every step. */
+/* A step in shares of its units: all of a unit's gates and its state are one share's, which reads the weights of the same units in every step. Not of a GRU
+ * whose gate h multiplies a state that all units have reset. */
 typedef struct cn_recurrent_step_f32 {
   const cn_recurrent_f32_args *a;
-  float *v, *next; /* gates [batch][gates * hidden], the next state */
-  cn_gemm_f32_args g;
+  float *v, *next;         /* gates [batch][gates * hidden], the next state */
+  cn_gemm_f32_args g, h;   /* h: a GRU's gate h, whose weights lie apart */
   size_t t, turns, shares; /* turns: of one gate */
   int back;
 } cn_recurrent_step_f32;
@@ -164,18 +181,24 @@ static void cn_recurrent_units_f32(void *arg, size_t i) {
   const cn_recurrent_f32_args *a = p->a;
   const size_t n = a->hidden, ld = a->gates * n, t0 = p->turns * i / p->shares, t1 = p->turns * (i + 1) / p->shares;
   const size_t each = n / p->turns, u = each * t0, units = each * (t1 - t0);
+  const size_t gates = a->gates == 3 ? 2 : a->gates;
   for (size_t b = 0; b < a->batch && !cn_recurrent_in_place_f32(a); b++) {
     const float *x = a->x + p->t * a->x_step + b * a->x_batch + u;
-    for (size_t k = 0; k < a->gates; k++) memcpy(p->v + b * ld + k * n + u, x + k * n, units * sizeof *x);
+    float *v = p->v + b * ld + u;
+    for (size_t k = 0; k < gates; k++) memcpy(v + k * n, x + k * n, units * sizeof *x);
+    for (size_t k = 0; a->gates == 3 && k < units; k++) v[2 * n + k] = a->r_bias ? a->r_bias[u + k] : 0.0f;
   }
-  for (size_t k = 0; k < a->gates; k++) {
-    const size_t first = p->turns * (p->back ? a->gates - 1 - k : k);
+  for (size_t k = 0; k < gates; k++) {
+    const size_t first = p->turns * (p->back ? gates - 1 - k : k);
     cn_gemm_f32_turn(&p->g, p->back, first + t0, first + t1);
   }
+  if (a->gates == 3) cn_gemm_f32_turn(&p->h, p->back, t0, t1);
   for (size_t b = 0; b < a->batch; b++) {
     const int active = !a->lengths || (int64_t)p->t < (int64_t)a->lengths[b];
     float *h = p->next + b * n, *y = a->y ? a->y + p->t * a->y_step + b * a->y_batch : 0;
     if (active && a->gates == 4) cn_lstm_cell_f32(a, p->v + b * ld, h, a->c + b * n, u, units);
+    if (active && a->gates == 3)
+      cn_gru_linear_cell_f32(a, p->v + b * ld, a->x + p->t * a->x_step + b * a->x_batch + 2 * n, p->g.a + b * n, h, u, units);
     if (active && a->gates == 1) cn_rnn_cell_f32(a, p->v + b * ld, h, u, units);
     if (!active) memcpy(h + u, p->g.a + b * n + u, units * sizeof *h);
     if (y && active) memcpy(y + u, h + u, units * sizeof *y);
@@ -185,7 +208,7 @@ static void cn_recurrent_units_f32(void *arg, size_t i) {
 
 /* Two shares at least, of whole turns of each gate. */
 CN_INLINE int cn_recurrent_has_units_f32(const cn_recurrent_f32_args *a) {
-  return a->spread && a->gates != 3 && a->hidden % (4 * CN_GEMM_F32_NR) == 0 && a->hidden / (4 * CN_GEMM_F32_NR) > 1;
+  return a->spread && (a->gates != 3 || a->linear_before_reset) && a->hidden % (4 * CN_GEMM_F32_NR) == 0 && a->hidden / (4 * CN_GEMM_F32_NR) > 1;
 }
 
 /* The state goes to and fro between a->h and scratch: shares read all of it while others write theirs. */
@@ -197,13 +220,14 @@ CN_INLINE int cn_recurrent_by_units_f32(const cn_recurrent_f32_args *a, float *s
   p.a = a;
   p.v = scratch;
   p.next = scratch + a->batch * ld;
-  p.g = cn_recurrent_product_of_f32(a, h, a->r, ld, p.v, p.v, ld);
+  p.g = cn_recurrent_product_of_f32(a, h, a->r, a->gates == 3 ? 2 * n : ld, p.v, p.v, ld);
+  if (a->gates == 3) p.h = cn_recurrent_product_of_f32(a, h, cn_gru_weights_f32(a), n, p.v + 2 * n, p.v + 2 * n, ld);
   p.turns = n / (4 * CN_GEMM_F32_NR);
   p.shares = cn_min(a->shares, p.turns);
   for (size_t s = 0; s < a->steps; s++) {
     p.t = a->reverse ? a->steps - 1 - s : s;
     p.back = s % 2;
-    p.g.a = h;
+    p.g.a = p.h.a = h;
     if (cn_recurrent_in_place_f32(a)) p.g.ep.residual = a->x + p.t * a->x_step;
     if (a->spread(a->user, p.shares, cn_recurrent_units_f32, &p)) return 1;
     float *const old = h;

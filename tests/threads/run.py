@@ -64,7 +64,7 @@ def build(folder, sanitize, until=None):
     return program, "" if code == 0 else text
 
 
-# ---- recurrent layers whose units, or sequences, are parted ----
+# ---- recurrent layers whose units, directions or sequences are parted ----
 UNITS, STEPS = 128, 7  # on every target at least two shares; a state that ends after an odd number of further steps
 WEIGHTS = {"LSTM": 4, "GRU": 3, "RNN": 1}
 
@@ -90,14 +90,17 @@ def recurrent_model(path, op, direction, whole, attributes, batch=3, units=UNITS
 
 
 def recurrent_models(folder):
-    made = {"lstm units": ("LSTM", "forward", False, {}), "lstm units, whole": ("LSTM", "bidirectional", True, {"clip": 0.9, "input_forget": 1}),
-            "rnn units, whole": ("RNN", "reverse", True, {}),
+    made = {"lstm units": ("LSTM", "forward", False, {}), "lstm units, whole": ("LSTM", "reverse", True, {"clip": 0.9, "input_forget": 1}),
+            "rnn units, whole": ("RNN", "reverse", True, {}), "gru units": ("GRU", "forward", False, {"linear_before_reset": 1}),
+            "gru units, whole": ("GRU", "reverse", True, {"linear_before_reset": 1, "clip": 0.5}), "gru products, whole": ("GRU", "forward", True, {}),
+            "lstm directions": ("LSTM", "bidirectional", False, {}, 1, 20), "lstm directions, whole": ("LSTM", "bidirectional", True, {"clip": 0.9, "input_forget": 1}),
+            "gru directions, whole": ("GRU", "bidirectional", True, {"linear_before_reset": 1}), "rnn directions, whole": ("RNN", "bidirectional", True, {}),
             "lstm sequences": ("LSTM", "forward", False, {}, 8, 40), "lstm sequences, whole": ("LSTM", "bidirectional", True, {"clip": 0.9}, 19),
             "gru sequences, whole": ("GRU", "bidirectional", True, {"linear_before_reset": 1}, 9, 33), "rnn sequences, whole": ("RNN", "reverse", True, {}, 70, 16)}
     for name, how in made.items():
         recurrent_model(folder / f"{name}.onnx", *how)
         yield name, folder / f"{name}.onnx", False
-    for name in ("lstm units, whole", "gru sequences, whole"):
+    for name in ("lstm units, whole", "gru units, whole", "lstm directions, whole", "gru sequences, whole"):
         yield f"{name}, ThreadSanitizer", folder / f"{name}.onnx", True
 
 
