@@ -1,4 +1,5 @@
-/* Constant folding: a node of constant operands is lowered without fusion and run by the reference evaluation. One whose result is much larger
+/* Constant folding: a node of constant operands is lowered without fusion and run by the reference evaluation, together with those before it whose only
+ * reader it is, so that results on the way take no memory for long. One whose result is much larger
  * than what it is made of stays, as it is cheaper to compute than to load, until what is computed from it is dear: then all of that folds. One that
  * has a neutral constant gives its other operand. */
 #include "interp/interp.h"
@@ -12,10 +13,14 @@
 enum { SMALL = 1 << 14, BUDGET_NODE = 1 << 28, GROWTH = 4, MOST = 16 << 20 };
 enum { DEAR = 16 /* arithmetic of a point: a transcendental function */, MOST_NODES = 64 /* of what folds as one */ };
 
+/* What stays though it is made of constants: what it grows to is cheap to compute; what folds with its only reader. */
+typedef enum Hold { HOLD_NOT, HOLD_CHEAP, HOLD_ON_THE_WAY } Hold;
+
 typedef struct Fold {
   Ir *ir;
-  size_t limit;      /* of ir->folded_bytes */
-  bool *held;        /* [n_values] by id: results that stay, though made of constants */
+  size_t limit;     /* of ir->folded_bytes, and what folding takes beside */
+  Hold *held;       /* [n_values] by id */
+  bool *on_the_way; /* [n_values] the only reader is made of constants, too */
   uint32_t n_values;
 } Fold;
 
@@ -34,7 +39,7 @@ static bool foldable_op(const Node *n) {
   }
 }
 
-static bool is_held(const Fold *f, const Value *v) { return v->id < f->n_values && f->held[v->id]; }
+static Hold held(const Fold *f, const Value *v) { return v->id < f->n_values ? f->held[v->id] : HOLD_NOT; }
 
 /* Bytes of a node's result where that is of known size and may be stored. */
 static bool result_bytes(const Node *n, size_t *ret) {
@@ -59,7 +64,7 @@ static bool add_to_chain(const Fold *f, Chain *c, const Node *n) {
       continue;
     }
     size_t bytes;
-    if (!is_held(f, v) || !result_bytes(v->def, &bytes) || bytes > MOST - c->made) return false;
+    if (!held(f, v) || !result_bytes(v->def, &bytes) || bytes > f->limit - c->made) return false;
     c->made += bytes;
     if (!add_to_chain(f, c, v->def)) return false;
   }
@@ -90,7 +95,7 @@ static const Tensor *evaluate(Ir *ir, const Chain *c, Arena *scratch) {
 /* The chain's result as a constant, or NULL. */
 static Value *folded(Fold *f, const Chain *c, size_t bytes) {
   const Value *v = c->nodes[c->n - 1]->out[0];
-  if (bytes > f->limit || f->ir->folded_bytes > f->limit - bytes) return NULL;
+  if (bytes > f->limit - c->made || f->ir->folded_bytes > f->limit - c->made - bytes) return NULL;
   Arena *scratch = arena_new(arena_door(f->ir->arena), 0);
   const Tensor *data = evaluate(f->ir, c, scratch);
   arena_free(scratch);
@@ -104,10 +109,27 @@ static void fold_weights(Fold *f, Node *n) {
   for (uint32_t k = 0; k < n->n_in; k++) {
     Chain c = {0};
     size_t bytes;
-    if (!n->in[k] || n->in[k]->data || !is_held(f, n->in[k]) || !add_to_chain(f, &c, n->in[k]->def) || c.cost == 0 || !result_bytes(n->in[k]->def, &bytes)) continue;
+    if (!n->in[k] || n->in[k]->data || !held(f, n->in[k]) || !add_to_chain(f, &c, n->in[k]->def) || c.cost == 0 || !result_bytes(n->in[k]->def, &bytes)) continue;
     Value *v = folded(f, &c, bytes);
     if (v) n->in[k] = v;
   }
+}
+
+/* What would have folded with its reader, by itself; NULL: it stays. */
+static Value *fold_alone(Fold *f, const Value *v) {
+  Chain c = {0};
+  size_t bytes;
+  return add_to_chain(f, &c, v->def) && result_bytes(v->def, &bytes) ? folded(f, &c, bytes) : NULL;
+}
+
+/* What is on the way to n, which does not fold with it. Whether there is some. */
+static bool fold_operands(Fold *f, Node *n) {
+  bool any = false;
+  for (uint32_t k = 0; k < n->n_in; k++) {
+    Value *v = n->in[k] && held(f, n->in[k]) == HOLD_ON_THE_WAY ? fold_alone(f, n->in[k]) : NULL;
+    if (v) n->in[k] = v, any = true;
+  }
+  return any;
 }
 
 /* Zeros by their sign, too. */
@@ -138,18 +160,57 @@ static Value *without_neutral(const Node *n) {
   return NULL;
 }
 
-static bool fold(Builder *b, const Node *n, Value **ret, void *user) {
-  Fold *f = user;
+/* n's result as a constant; NULL: it stays, if only because of what it would take (ret_held). */
+static Value *fold_node(Fold *f, Node *n, Hold *ret_held) {
   Chain c = {0};
   size_t bytes;
+  *ret_held = HOLD_NOT;
+  if (!foldable_op(n) || !result_bytes(n, &bytes)) return NULL;
+  if (!add_to_chain(f, &c, n)) {
+    c = (Chain){0};
+    if (!fold_operands(f, n) || !add_to_chain(f, &c, n)) return NULL;
+  }
+  const Value *v = n->out[0];
+  *ret_held = HOLD_CHEAP;
+  if (bytes > SMALL && bytes / GROWTH > c.bytes && c.cost < DEAR) return (void)fold_operands(f, n), NULL; /* cheaper to compute than to store */
+  if (bytes > SMALL && v->id < f->n_values && f->on_the_way[v->id] && c.n < MOST_NODES / 2) return *ret_held = HOLD_ON_THE_WAY, NULL;
+  Value *data = folded(f, &c, bytes);
+  if (data || !fold_operands(f, n)) return data;
+  c = (Chain){0};
+  return add_to_chain(f, &c, n) ? folded(f, &c, bytes) : NULL;
+}
+
+static bool fold(Builder *b, const Node *n, Value **ret, void *user) {
+  Fold *f = user;
+  Hold hold;
   (void)b;
-  if ((ret[0] = without_neutral(n)) != NULL) return true;
+  if ((ret[0] = without_neutral(n)) != NULL) {
+    Value *own = held(f, ret[0]) == HOLD_ON_THE_WAY ? fold_alone(f, ret[0]) : NULL;
+    if (own) ret[0] = own;
+    return true;
+  }
   if (n->op == OP_CONV || n->op == OP_CONTRACT || n->op == OP_RECURRENT) fold_weights(f, (Node *)(uintptr_t)n);
-  if (!foldable_op(n) || !add_to_chain(f, &c, n) || !result_bytes(n, &bytes)) return false;
-  const bool grows = bytes > SMALL && bytes / GROWTH > c.bytes; /* cheaper to compute than to store */
-  ret[0] = grows && c.cost < DEAR ? NULL : folded(f, &c, bytes);
-  if (!ret[0] && n->out[0]->id < f->n_values) f->held[n->out[0]->id] = true;
+  ret[0] = fold_node(f, (Node *)(uintptr_t)n, &hold);
+  if (!ret[0] && hold && n->out[0]->id < f->n_values) f->held[n->out[0]->id] = hold;
   return ret[0] != NULL;
+}
+
+/* By id of values of the main graph: whether the only reader is a node of it that is made of constants, as is the value. */
+static bool *find_on_the_way(Arena *a, const Ir *ir) {
+  bool *constant = NEW_ARRAY(a, bool, ir->n_values), *way = NEW_ARRAY(a, bool, ir->n_values);
+  uint32_t *uses = NEW_ARRAY(a, uint32_t, ir->n_values);
+  pass_count_uses(ir->main, uses);
+  for (size_t i = 0; i < ir->main->nodes.n; i++) {
+    const Node *n = ir->main->nodes.data[i];
+    size_t bytes;
+    bool all = foldable_op(n) && result_bytes(n, &bytes);
+    for (uint32_t k = 0; k < n->n_in && all; k++) all = !n->in[k] || n->in[k]->data || constant[n->in[k]->id];
+    if (!all) continue;
+    constant[n->out[0]->id] = true;
+    for (uint32_t k = 0; k < n->n_in; k++)
+      if (n->in[k] && !n->in[k]->data && uses[n->in[k]->id] == 1) way[n->in[k]->id] = true;
+  }
+  return way;
 }
 
 bool pass_fold(Ir *ir) {
@@ -157,7 +218,8 @@ bool pass_fold(Ir *ir) {
   for (size_t i = 0; i < ir->constants.n; i++) own += ir->constants.data[i]->data->n_bytes;
   own -= own < ir->folded_bytes ? own : ir->folded_bytes;
   Arena *scratch = arena_new(arena_door(ir->arena), 0);
-  Fold f = {.ir = ir, .limit = MOST + (own < SIZE_MAX / 4 ? 2 * own : own), .held = NEW_ARRAY(scratch, bool, ir->n_values), .n_values = ir->n_values};
+  Fold f = {.ir = ir, .limit = MOST + (own < SIZE_MAX / 4 ? 2 * own : own), .held = NEW_ARRAY(scratch, Hold, ir->n_values), .on_the_way = find_on_the_way(scratch, ir),
+            .n_values = ir->n_values};
   (void)pass_rewrite(ir, fold, &f);
   arena_free(scratch);
   return true;

@@ -1,6 +1,7 @@
 """What a pass computes of constants is what the call computes of an input of the same content."""
 import ml_dtypes
 import numpy as np
+from onnx import numpy_helper
 
 from case_list import f32, graph
 
@@ -70,3 +71,21 @@ f (float[n] x) => (float[a] folded, float[b] called) {{
 
 cumulated("float16", 10, np.float16)
 cumulated("bfloat16", 16, ml_dtypes.bfloat16)
+
+# ---- weights that are computed: too large for each result on the way to be kept ----
+LARGE = {"w": np.random.default_rng(8).normal(0, 2, (72, 96)).astype(np.float32), "s": np.random.default_rng(9).normal(0, 1, (72, 1)).astype(np.float32)}
+graph("weights_scaled_shifted_turned", """
+f (float[n, 96] x, float[3, 96, 72] z) => (float[n, 72] y, float[a, b] centred, float[3, c, d] added) {
+  low = ReduceMean <axes = [1]> (w)
+  centre = Sub (w, low)
+  scaled = Mul (centre, s)
+  bent = Tanh (scaled)
+  turned = Transpose <perm = [1, 0]> (bent)
+  y = MatMul (x, turned)
+  centred = Add (centre, s)
+  raised = Abs (turned)
+  shape = Constant <value = int64[3] {3, 96, 72}> ()
+  many = Expand (raised, shape)
+  added = Add (many, z)
+}""", {"x": np.eye(3, 96, 5, dtype=np.float32), "z": np.ones((3, 96, 72), np.float32)},
+      change=lambda model: model.graph.initializer.extend(numpy_helper.from_array(v, k) for k, v in LARGE.items()))
