@@ -10,7 +10,7 @@
 enum { SHARES = 16, MOST_SLOTS = 8, FEWEST_SLOTS = 2, SLOT_ALIGN = 64, UNIT_GRAIN = 16 };
 /* Fewer heads than these part their queries. Where each share packs an operand for itself (keys and values, a product's columns) there are few, and
  * products take so many times as long as packing. */
-enum { MANY_HEADS = 8, PACKING_SHARES = 4, PACK_WORTH = 4 };
+enum { MANY_HEADS = 8, PACKING_SHARES = 4, PACK_WORTH = 2 };
 /* What a step in shares costs beside, in round trips of a cache line between the threads: being handed out, reading what another computed.
  * From so much saved, in nanoseconds, that matters nowhere. */
 enum { TRIPS = 3, MOST_SAVED = 100000000 };
@@ -241,7 +241,7 @@ static bool step_parts(const Program *p, const Target *t, const Step *s, uint32_
     case STEP_CONTRACT: return contract_parts(t, s, ret);
     case STEP_ATTENTION: (void)long_batch(&((const AttentionStep *)s->attr)->scores, MANY_HEADS, ret); return true;
     case STEP_CONV: return conv->depthwise || conv->w_packed;
-    case STEP_SOFTMAX: return !dim_is(((const SoftmaxStep *)s->attr)->outer, 1);
+    case STEP_SOFTMAX: return !dim_is(((const SoftmaxStep *)s->attr)->outer, 1) || !dim_is(((const SoftmaxStep *)s->attr)->inner, 1);
     case STEP_POOL: case STEP_LRN: case STEP_NORM: return true;
     default: return false;
   }

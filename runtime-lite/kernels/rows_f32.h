@@ -105,13 +105,13 @@ typedef struct cn_softmax_f32_args {
   int log; /* the logarithm of it: x - max - log(sum) */
 } cn_softmax_f32_args;
 
-/* About 2^12 elements of rows, or one outer index: by sizes alone. */
-CN_INLINE size_t cn_softmax_f32_rows(const cn_softmax_f32_args *s) {
-  return s->inner == 1 ? cn_ceil_div(4096, cn_max(s->n, 1)) : 1;
-}
+/* Rows, or columns of whole vectors, of about 2^12 elements: by sizes alone. */
+CN_INLINE size_t cn_softmax_f32_rows(const cn_softmax_f32_args *s) { return cn_ceil_div(4096, cn_max(s->n, 1)); }
+
+CN_INLINE size_t cn_softmax_f32_columns(const cn_softmax_f32_args *s) { return cn_round_up(cn_softmax_f32_rows(s), CN_VF32_LANES); }
 
 CN_INLINE size_t cn_softmax_f32_tasks(const cn_softmax_f32_args *s) {
-  return cn_ceil_div(s->outer, cn_softmax_f32_rows(s));
+  return s->inner == 1 ? cn_ceil_div(s->outer, cn_softmax_f32_rows(s)) : s->outer * cn_ceil_div(s->inner, cn_softmax_f32_columns(s));
 }
 
 /* x / by, 0 <= x <= 1 <= by, of by's inverse: vectors divide several times as slowly as they multiply. What the product leaves, exact
@@ -161,17 +161,22 @@ CN_KERNEL void cn_softmax_columns_f32(const cn_softmax_f32_args *s, const float 
   }
 }
 
+/* Tasks t0 .. t1 of those over columns. */
+CN_KERNEL void cn_softmax_across_f32(const cn_softmax_f32_args *s, size_t t0, size_t t1) {
+  const size_t columns = cn_softmax_f32_columns(s), groups = cn_ceil_div(s->inner, columns);
+  for (size_t t = t0; t < t1; t++) {
+    const size_t at = t / groups * s->n * s->inner, first = t % groups * columns, stop = cn_min(s->inner, first + columns);
+    for (size_t i = first; i < stop; i += CN_VF32_LANES) cn_softmax_columns_f32(s, s->in + at + i, s->out + at + i, cn_min(CN_VF32_LANES, stop - i));
+  }
+}
+
 /* Tasks t0 .. t1 of cn_softmax_f32_tasks(s). */
 CN_DRIVER void cn_softmax_f32(const cn_softmax_f32_args *s, size_t t0, size_t t1) {
-  const size_t rows = cn_softmax_f32_rows(s), stop = cn_min(s->outer, t1 * rows);
+  const size_t rows = cn_softmax_f32_rows(s), stop = s->inner == 1 ? cn_min(s->outer, t1 * rows) : 0;
+  if (s->inner != 1) cn_softmax_across_f32(s, t0, t1);
   for (size_t o = t0 * rows; o < stop; o++) {
-    const float *x = s->in + o * s->n * s->inner;
-    float *out = s->out + o * s->n * s->inner;
-    if (s->inner != 1) {
-      for (size_t i = 0; i < s->inner; i += CN_VF32_LANES)
-        cn_softmax_columns_f32(s, x + i, out + i, cn_min(CN_VF32_LANES, s->inner - i));
-      continue;
-    }
+    const float *x = s->in + o * s->n;
+    float *out = s->out + o * s->n;
     const float most = cn_row_max_f32(x, s->n), sum = cn_row_exp_f32(x, s->log ? 0 : out, most, s->n);
     if (s->log) cn_row_sub_f32(x, out, most, cn_log_f32(sum), s->n);
     else cn_row_div_f32(out, out, sum, s->n);
