@@ -1,6 +1,6 @@
 /* Windows that are less than they seem. Taps of a convolution of f32 that read nothing but padding go. One whose only window is the whole
  * image is a product of rows, [N][C * H * W] by [M][C * H * W]; an average or maximum over it is a reduction. One tap of a channel by
- * itself is a factor. */
+ * itself is a factor. Windows over volumes of few channels that do not overlap in depth are windows over images, whose channels are those of a window's slices. */
 #include "passes/passes.h"
 
 /* One result, whose window lies on the input place for place. */
@@ -92,6 +92,47 @@ static bool factor(Builder *b, const Node *n, Value **ret) {
   return ret[0] && type_same(&ret[0]->type, &n->out[0]->type);
 }
 
+enum { FEW_CHANNELS = 7 }; /* more fill half of a vector, in which layers over volumes are chained */
+
+/* Windows one behind the other in depth, of several slices each. */
+static bool is_of_slices(const Node *n) {
+  const ConvAttr *a = n->attr;
+  const Value *x = n->in[0], *w = n->in[1], *y = n->out[0];
+  int64_t channels, depth, results;
+  if (n->n_in > 3 || a->n_spatial != 3 || a->group != 1 || a->acc != DT_f32 || x->type.dtype != DT_f32 || y->type.dtype != DT_f32) return false;
+  if (!dim_is_const(x->type.dims[1], &channels) || channels > FEW_CHANNELS || !dim_is_const(x->type.dims[2], &depth) || !dim_is_const(y->type.dims[2], &results)) return false;
+  return a->stride[0] > 1 && dim_is(w->type.dims[2], a->stride[0]) && a->dilation[0] == 1 && a->dilate_x[0] == 1 && dim_is(a->pad_lo[0], 0) &&
+         results >= 1 && results <= depth / a->stride[0];
+}
+
+/* [N][C][D / taps][taps][H][W] with the channels of a window's slices side by side, as images. */
+static Value *slices_as_images(Builder *b, Value *x, const Dim *windows, const Dim *taps) {
+  static const uint32_t perm[] = {0, 2, 1, 3, 4, 5};
+  DimCtx *c = b->ir->dims;
+  x = build_slice(b, x, 2, c->zero, dim_mul(c, windows, taps), c->one);
+  if (!x) return NULL;
+  const Dim *const *d = x->type.dims, *split[] = {d[0], d[1], windows, taps, d[3], d[4]};
+  const Dim *joined[] = {dim_mul(c, d[0], windows), dim_mul(c, d[1], taps), d[3], d[4]};
+  x = build_transpose(b, build_reshape(b, x, 6, split), perm);
+  return build_reshape(b, x, 4, joined);
+}
+
+static bool of_slices(Builder *b, const Node *n, Value **ret) {
+  static const uint32_t perm[] = {0, 2, 1, 3, 4};
+  DimCtx *c = b->ir->dims;
+  const Dim *const *x = n->in[0]->type.dims, *const *w = n->in[1]->type.dims, *const *y = n->out[0]->type.dims;
+  ConvAttr a = *(const ConvAttr *)n->attr;
+  a.n_spatial = 2;
+  a.stride++, a.dilation++, a.dilate_x++, a.pad_lo++, a.pad_hi++;
+  const Dim *weights[] = {w[0], dim_mul(c, w[1], w[2]), w[3], w[4]}, *results[] = {x[0], y[2], y[1], y[3], y[4]};
+  Value *images = slices_as_images(b, n->in[0], y[2], w[2]), *taps = build_reshape(b, n->in[1], 4, weights);
+  if (!images || !taps) return false;
+  Value *r = build_conv(b, images, taps, n->n_in > 2 ? n->in[2] : NULL, NULL, NULL, a);
+  r = r ? build_reshape(b, r, 5, results) : NULL;
+  ret[0] = r ? build_transpose(b, r, perm) : NULL;
+  return ret[0] && type_same(&ret[0]->type, &n->out[0]->type);
+}
+
 static bool whole(Builder *b, const Node *n, Value **ret, void *user) {
   static const uint8_t rows[] = {0, 2}, columns[] = {1, 2}, out[] = {0, 1};
   (void)user;
@@ -102,7 +143,7 @@ static bool whole(Builder *b, const Node *n, Value **ret, void *user) {
   }
   if (n->op != OP_CONV) return false;
   if (is_factor(n)) return factor(b, n, ret);
-  if (!is_whole(n)) return trim(b, n, ret);
+  if (!is_whole(n)) return is_of_slices(n) ? of_slices(b, n, ret) : trim(b, n, ret);
   Value *y = build_contract(b, as_rows(b, n->in[0]), rows, as_rows(b, n->in[1]), columns, out, 2, DT_f32, NULL, NULL);
   if (n->n_in > 2 && n->in[2]) y = build_fn2(b, SC_add, y, n->in[2]);
   ret[0] = build_reshape(b, y, n->out[0]->type.rank, n->out[0]->type.dims);

@@ -61,7 +61,7 @@ def measure(castnet, model, data_set, target, cc, threads=1):
     found = {"compute": Bound(), "memory": Bound(), "low": []}
     low = {}
     for step in all_steps:
-        if not step["limit_us"]:
+        if not step.get("limit_us"):
             continue
         by_macs = 2e-3 * step["macs"] / peak
         found["compute" if by_macs >= 0.999 * step["limit_us"] else "memory"].add(step)
