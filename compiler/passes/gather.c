@@ -103,10 +103,12 @@ static const Value *read_view(Builder *b, const Node *n, Affine *place, uint32_t
   return n->in[0];
 }
 
+enum { MOST_READ = 16 }; /* nodes that are looked through: many gathers may read one long chain */
+
 /* The constant that `place` of the index tensor is read from; place (room for MAX_RANK) becomes one in it. NULL: none. */
 static const Value *read_constant(Builder *b, const Value *index, Affine *place, uint32_t rank) {
-  while (index && !index->data) {
-    const Node *n = index->def;
+  for (int i = 0; index && !index->data; i++) {
+    const Node *n = i < MOST_READ ? index->def : NULL;
     index = !n ? NULL : n->op == OP_CONCAT ? read_part(b, n, place, rank) : n->op == OP_VIEW ? read_view(b, n, place, rank) : NULL;
   }
   return index;
