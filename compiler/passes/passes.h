@@ -33,6 +33,8 @@ bool pass_gather(Ir *ir);
 
 /* Transposed convolutions become plain ones, without inserted zeros. */
 bool pass_phases(Ir *ir);
+/* Pointwise convolutions of images that were resized come before that, where there are fewer pixels. */
+bool pass_resized(Ir *ir);
 /* Convolutions whose window is the whole image become products, pools reductions; taps that read nothing but padding go. */
 bool pass_whole(Ir *ir);
 /* Pools in plain channels over images one column wide go along the next axis, as vectors then can. After pass_layout. */

@@ -136,6 +136,7 @@ bool passes_run(Ir *ir, PassOptions opt) {
                            {"fold", pass_fold, opt.optimise},
                            {"subnormal", pass_subnormal, subnormal},
                            {"phases", pass_phases, opt.optimise},
+                           {"resized", pass_resized, opt.optimise},
                            {"whole", pass_whole, opt.optimise},
                            {"simplify", pass_simplify, true}};
   if (!verify_after(ir, "import")) return false;

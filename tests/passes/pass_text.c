@@ -17,7 +17,7 @@ typedef struct PassName {
 } PassName;
 
 static const PassName passes[] = {{"simplify", pass_simplify}, {"recurrent", pass_recurrent}, {"raise", pass_raise}, {"quantise", pass_quantise}, {"legalise", legalise_for_kernels},
-                                  {"nests", legalise_for_nests}, {"fold", pass_fold}, {"fuse", pass_fuse}, {"phases", pass_phases}, {"whole", pass_whole}, {"gather", pass_gather},
+                                  {"nests", legalise_for_nests}, {"fold", pass_fold}, {"fuse", pass_fuse}, {"phases", pass_phases}, {"whole", pass_whole}, {"resized", pass_resized}, {"gather", pass_gather},
                                   {"layout", layout_by_8}, {"narrow", pass_narrow}, {"sink", pass_sink}, {"subnormal", pass_subnormal}};
 
 static const PassName *find(const char *name) {
