@@ -45,24 +45,26 @@ static bool gathers_places(const Node *n) {
 static uint32_t weighted(const Node *n) {
   const Type *y = &n->out[0]->type;
   ScalarFn fn;
-  if (!pass_is_fn2(n, &fn) || fn != SC_mul || y->rank < 2) return UINT32_MAX;
+  if (!pass_is_fn2(n, &fn) || fn != SC_mul || y->dtype != DT_f32 || y->rank < 2) return UINT32_MAX;
   for (uint32_t k = 0; k < 2; k++) {
     const Value *w = n->in[1 - k];
     if (!w->data || !type_same(&n->in[k]->type, y)) continue;
-    if (w->type.rank + 1 < y->rank || (w->type.rank + 1 >= y->rank && w->type.rank < y->rank) || dim_is(w->type.dims[1], 1)) return k;
+    const uint32_t ahead = y->rank - w->type.rank; /* axes that it does not have */
+    if (ahead > 1 || dim_is(w->type.dims[1 - ahead], 1)) return k;
   }
   return UINT32_MAX;
 }
 
 /* The operand whose channels the node's result has, each computed from its own linearly and as all others; UINT32_MAX: there is none. */
 static uint32_t by_channel(const Node *n) {
+  if (n->op == OP_POINTWISE) return weighted(n);
   if (n->n_out != 1 || n->out[0]->type.dtype != DT_f32 || !n->in[0] || n->in[0]->type.rank < 2 || n->out[0]->type.rank < 2) return UINT32_MAX;
   const Type *x = &n->in[0]->type, *y = &n->out[0]->type;
+  if (x->dims[1] != y->dims[1]) return UINT32_MAX;
   switch (n->op) {
     case OP_VIEW: return moves_places(n) ? 0 : UINT32_MAX;
-    case OP_RESHAPE: return x->dims[0] == y->dims[0] && x->dims[1] == y->dims[1] ? 0 : UINT32_MAX;
+    case OP_RESHAPE: return x->dims[0] == y->dims[0] ? 0 : UINT32_MAX;
     case OP_GATHER: return gathers_places(n) ? 0 : UINT32_MAX;
-    case OP_POINTWISE: return weighted(n);
     case OP_REDUCE: return ((const ReduceAttr *)n->attr)->kind == REDUCE_SUM && !(((const ReduceAttr *)n->attr)->axes & 3) ? 0 : UINT32_MAX;
     default: return UINT32_MAX;
   }
@@ -90,7 +92,8 @@ static bool find_resized(Value *x, const uint32_t *uses, uint32_t n_values, Resi
     if (k == UINT32_MAX) break;
     r.nodes[r.n++] = r.from->def;
     r.from = r.from->def->in[k];
-    if (r.from->type.rank == rank && known_pixels(&r.from->type, &pixels) && pixels >= 1 && (pixels < own || (pixels == own && !ret->n))) own = pixels, *ret = r;
+    if (r.from->type.rank != rank || r.from->type.dims[0] != x->type.dims[0] || !known_pixels(&r.from->type, &pixels) || pixels < 1) continue;
+    if (pixels < own || (pixels == own && !ret->n)) own = pixels, *ret = r;
   }
   return ret->n > 0;
 }

@@ -46,6 +46,26 @@ alone("volume", 34, (3, 4, 5), [1, 1, 2, 2, 1])
 alone("of_any_images", 40, (7, 9), [1, 1, 2, 2], images="n")
 alone("channels_too", 20, (4, 4), [1, 2, 2, 2], inputs=40, mode="nearest", coordinates="asymmetric")
 
+
+def between(name, node, inputs, **constants):
+    """Something else between the resizing and the convolution."""
+    n = Net()
+    n.constants |= constants
+    n.resize("r", "x", [1, 1, 2, 2])
+    n.nodes += f"  m = {node}\n"
+    n.conv("y", "m", 24, inputs)
+    n.form(name, "float[2, 40, 6, 7] x", "float[p, q, r, s] y", {"x": random(len(name), 2, 40, 6, 7)})
+
+
+between("scaled_by_channel", "Mul (r, f)", 40, f=random(4, 40, 1, 1))
+between("scaled_by_channel_of_all_axes", "Mul (f, r)", 40, f=random(5, 1, 40, 1, 1))
+between("scaled_by_place", "Mul (r, f)", 40, f=random(6, 12, 14))
+between("scaled_by_one", "Mul (r, f)", 40, f=random(7, 1, 1, 1))
+between("first_channels", "Slice (r, low, high, axis)", 34, low=np.array([0]), high=np.array([34]), axis=np.array([1]))
+between("other_channels", "Slice (r, low, high, axis)", 36, low=np.array([4]), high=np.array([40]), axis=np.array([1]))
+between("images_turned", "Slice (r, low, high, axis, step)", 40, low=np.array([-1]), high=np.array([-9]), axis=np.array([0]), step=np.array([-1]))
+between("squared", "Mul (r, r)", 40)
+
 HEAD = "float[1, 40, 16, 12] a, float[1, 36, 8, 6] b, float[1, 48, 4, 3] c"
 FEEDS = {"a": random(1, 1, 40, 16, 12), "b": random(2, 1, 36, 8, 6), "c": random(3, 1, 48, 4, 3)}
 
