@@ -398,13 +398,15 @@ static bool emit_blocked_conv(EmitCtx *c, const Step *s) {
   const TileAxes axes = {.rows = 1, .columns = 2, .whole_blocks = true};
   const TileFunction tile = emit_tile(c, s, s->out[0], &v->epilogue, r.done, &axes);
   emit_tile_context(&k, &tile);
-  const WindowChannels dense = {y->dims[0], dim_const(d, v->parts), dim_floordiv(d, v->channels, w.kernel[0]), dim_const(d, blocks / v->parts * attr->block), false};
+  const Dim *depth = v->straddle.most ? dim_const(d, (int64_t)v->straddle.most) : dim_floordiv(d, v->channels, w.kernel[0]);
+  const WindowChannels dense = {y->dims[0], dim_const(d, v->parts), depth, dim_const(d, blocks / v->parts * attr->block), false};
   const WindowChannels single = {x->dims[0], y->dims[1], d->one, d->one, false};
   const bool apart = v->depthwise && !(ptensor_is_contiguous(d, x) && ptensor_is_contiguous(d, y)); /* lower_tokens.c */
   const char *args = apart ? "cn_tokens_depthwise_f32_args" : v->depthwise ? "cn_blocked_depthwise_f32_args" : v->winograd.side ? "cn_winograd_f32_args" : "cn_blocked_conv_f32_args";
   kernel_args_of_window(&k, args, &w, v->depthwise ? &single : &dense);
   const ConvSlices *z = &attr->slices;
   if (z->out) kernel_arg(&k, ".slices = {.in = %lld, .out = %lld, .stride = %lld, .pad = %lld}", (long long)z->in, (long long)z->out, (long long)z->stride, (long long)z->pad);
+  if (v->straddle.most) kernel_arg(&k, ".groups = {.n = %lld, .c = %zu, .m = %zu}", (long long)attr->group, v->straddle.channels, v->straddle.outputs);
   if (v->winograd.side) {
     kernel_arg(&k, ".band = %zu", v->winograd.band);
     kernel_arg(&k, ".groups = %zu", v->winograd.groups);

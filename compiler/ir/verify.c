@@ -229,10 +229,8 @@ static bool verify_blocked(Verify *v, const Node *n, int64_t block) {
     return fault(v, "weights that are not constant");
   const int64_t group = ((const ConvAttr *)n->attr)->group;
   if (c < 1 || group < 1) return fault(v, "weights or groups");
-  const bool even = m % group == 0, whole = even && c % block == 0 && m / group % block == 0 && in / c == group && in % c == 0;
-  const bool within = even && c < block && block % c == 0 && m / group == c && in == out;
   bool fits = x->type.rank == 4 ? c == in : c % taps == 0 && c / taps <= in && c / taps > in - block;
-  if (group != 1) fits = x->type.rank == 5 && (c == 1 ? m == in && m == out : whole || within);
+  if (group != 1) fits = x->type.rank == 5 && (c == 1 ? m == in && m == out : m % group == 0 && c <= in / group && c * group > in - block);
   return fits && m <= out && m > out - block ? true : fault(v, "the weights are of other channels");
 }
 

@@ -8,8 +8,8 @@
 #include "kernels/pack.h"
 #include "kernels/winograd.h"
 
-/* What is known of every convolution over blocks (pass_layout): m of all parts, blocks of one. spread: a part is several groups in a block. */
-typedef struct Shape { size_t m, c, slices, taps, block, blocks, parts; bool plain, spread; } Shape; /* c: of all slices that are seen */
+/* What is known of every convolution over blocks (pass_layout): m of all parts, blocks of one. A part of groups that are not whole blocks is a block. */
+typedef struct Shape { size_t m, c, slices, taps, block, blocks, parts; bool plain; cn_blocked_grouping grouping; cn_blocked_groups groups; } Shape; /* c: of all slices that are seen */
 
 static cn_blocked_input input_of(const Shape *s) { return s->plain ? CN_BLOCKED_PLAIN : CN_BLOCKED_BLOCKS; }
 
@@ -25,7 +25,9 @@ static uint32_t constant_floats(Lower *l, size_t n, float *v, Str name) {
   return lower_constant(l, DT_f32, 1, dims, tensor_take_host(l->a, DT_f32, n, v), name);
 }
 
-static size_t weights_of(const Shape *s, size_t blocks) { return s->parts * blocks * s->block * s->c * s->taps; }
+static size_t weights_of(const Shape *s, size_t blocks) {
+  return (s->grouping == CN_BLOCKED_STRADDLE ? cn_blocked_read_by_all(&s->groups, s->block) : s->parts * blocks * s->c) * s->block * s->taps;
+}
 
 /* Blocks n0 .. n1 of all parts, `n` at a time. */
 static float *pack_parts(const Shape *s, const float *src, size_t n0, size_t n1, size_t n, float *at) {
@@ -40,7 +42,12 @@ static float *pack_parts(const Shape *s, const float *src, size_t n0, size_t n1,
 static uint32_t pack_dense(Lower *l, const ConvStep *step, const Shape *s, const Value *w) {
   const size_t count = weights_of(s, s->blocks), most = step->most.blocks;
   const float *src = tensor_host_elements(l->a, w->data);
-  float *packed = NEW_ARRAY(l->a, float, count), *at = pack_parts(s, src, 0, most, step->most.wide, packed);
+  float *packed = NEW_ARRAY(l->a, float, count);
+  if (s->grouping == CN_BLOCKED_STRADDLE) {
+    (void)cn_pack_straddle_f32(src, s->groups.n, s->groups.c, s->groups.m, s->taps, s->block, packed);
+    return constant_floats(l, count, packed, w->name);
+  }
+  float *at = pack_parts(s, src, 0, most, step->most.wide, packed);
   (void)pack_parts(s, src, most, s->blocks, step->rest.wide, at);
   return constant_floats(l, count, packed, w->name);
 }
@@ -80,7 +87,7 @@ static void split_blocks(Lower *l, ConvStep *step, uint32_t blocks) {
 static bool slides_best(const Target *t, const cn_window *w, cn_blocked_input input) {
   const TargetTile *tile = target_tile(t, "blocked_f32");
   const size_t lanes = t->vector_bits / 32, n = cn_blocked_slides(w, input, lanes, tile->mr * tile->nr / lanes);
-  return n > 8 && w->out[2] % n == 0;
+  return n > 8 && w->out[2] % n == 0 && w->stride[2] == 1;
 }
 
 /* ---- Winograd ---- */
@@ -134,12 +141,12 @@ static bool is_3x3(const cn_window *w) {
 
 /* ---- the step ---- */
 /* How a call computes, and its tasks where all sizes are known. */
-static void choose_driver(const Target *t, const BlockedWindow *w, cn_blocked_input input, bool spread, BlockedCall *call) {
+static void choose_driver(const Target *t, const BlockedWindow *w, cn_blocked_input input, cn_blocked_grouping grouping, BlockedCall *call) {
   const TargetTile *tile = target_tile(t, "blocked_f32");
   const size_t lanes = t->vector_bits / 32, sums = tile->mr * tile->nr / lanes;
   if (!call->blocks) return;
   const cn_blocked_way way = w->open ? cn_blocked_any_way(call->wide, sums) : cn_blocked_way_of(&w->most, input, call->wide, lanes, sums);
-  call->driver = cn_blocked_driver(&w->most, input, spread, way, sums);
+  call->driver = cn_blocked_driver(&w->most, input, grouping, way, sums);
   call->pixels = (uint32_t)way.pixels, call->slides = (uint32_t)way.slides;
   if (!w->open && !w->many) call->tasks = cn_blocked_count(&w->most, input, call->blocks, way, lanes);
 }
@@ -166,11 +173,17 @@ static uint32_t lower_dense_weights(Lower *l, const Node *n, const Shape *shape,
     s->most = (BlockedCall){.blocks = (uint32_t)shape->blocks, .wide = 1};
     s->rest = (BlockedCall){0};
   }
-  choose_driver(t, window, input, shape->spread, &s->most);
-  choose_driver(t, window, input, shape->spread, &s->rest);
+  choose_driver(t, window, input, shape->grouping, &s->most);
+  choose_driver(t, window, input, shape->grouping, &s->rest);
   s->rest_weights = weights_of(shape, s->most.blocks);
   *ret_scratch = dim_max(c, window_blocked_scratch(c, t, window, input, &s->most), window_blocked_scratch(c, t, window, input, &s->rest));
   return pack_dense(l, s, shape, w);
+}
+
+static cn_blocked_grouping grouping_of(const Shape *s, size_t groups) {
+  const size_t m = s->m / groups;
+  if (s->c % s->block == 0 && m % s->block == 0) return CN_BLOCKED_WHOLE;
+  return s->c == m && s->block % m == 0 ? CN_BLOCKED_WITHIN : CN_BLOCKED_STRADDLE;
 }
 
 bool lower_blocked_conv(Lower *l, const Node *n, ConvStep *s) {
@@ -180,21 +193,25 @@ bool lower_blocked_conv(Lower *l, const Node *n, ConvStep *s) {
   const PTensor x = l->p->tensors.data[in[0]], y = l->p->tensors.data[out];
   const size_t slices = (size_t)conv_depth(&s->attr);
   Shape shape = {known(w->type.dims[0]), known(w->type.dims[1]), slices, known(w->type.dims[2]) * known(w->type.dims[3]), (size_t)s->attr.block,
-                 known(y.dims[1]), 1, x.rank == 4, false};
+                 known(y.dims[1]), 1, x.rank == 4, CN_BLOCKED_WHOLE, {0}};
   const Dim *scratch = c->zero;
   s->channels = w->type.dims[1];
   s->kernel = w->type.dims + 2;
   s->depthwise = s->attr.group > 1 && shape.c == 1;
   if (s->attr.group > 1 && !s->depthwise) {
-    shape.spread = shape.c < shape.block;
-    shape.parts = shape.spread ? shape.blocks : (size_t)s->attr.group;
+    shape.grouping = grouping_of(&shape, (size_t)s->attr.group);
+    shape.parts = shape.grouping == CN_BLOCKED_WHOLE ? (size_t)s->attr.group : shape.blocks;
+  }
+  if (shape.grouping == CN_BLOCKED_STRADDLE) {
+    shape.groups = (cn_blocked_groups){(size_t)s->attr.group, shape.c, shape.m / (size_t)s->attr.group};
+    s->straddle = (Straddle){shape.c, shape.groups.m, cn_blocked_most_read(&shape.groups, shape.block)};
   }
   shape.blocks /= shape.parts;
   s->parts = (uint32_t)shape.parts;
   s->w_packed = true;
   s->pack_bytes = c->zero;
   const WindowDims win = window_blocked_dims(c, &x, &y, s);
-  const BlockedWindow window = window_blocked(c, &win, y.dims[0], s->parts, dim_const(c, (int64_t)(shape.c / slices)), dim_const(c, (int64_t)(shape.blocks * shape.block)));
+  const BlockedWindow window = window_blocked(c, &win, y.dims[0], s->parts, dim_const(c, (int64_t)(s->straddle.most ? s->straddle.most : shape.c / slices)), dim_const(c, (int64_t)(shape.blocks * shape.block)));
   in[1] = s->depthwise ? pack_depthwise(l, &shape, w) : lower_dense_weights(l, n, &shape, &window, s, &scratch);
   in[2] = padded_bias(l, &shape, bias);
   (void)lower_step(l, STEP_CONV, in, 5, &out, 1, s, scratch, n->src);

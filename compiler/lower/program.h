@@ -158,6 +158,9 @@ typedef struct ConvBefore {
   size_t least, most;          /* pixels that are */
 } ConvBefore;
 
+/* Groups that lie across the ends of blocks: the channels and outputs of each, and the most channels that a block of outputs reads, in whole blocks; 0: none do. */
+typedef struct Straddle { size_t channels, outputs, most; } Straddle;
+
 /* in[0] x, in[1] w, in[2] bias or NO_TENSOR, in[3], in[4] zero points or NO_TENSOR. */
 typedef struct ConvStep {
   ConvAttr attr;
@@ -169,7 +172,8 @@ typedef struct ConvStep {
   bool w_packed;            /* in[1] holds row panels for the target's kernel; else the step packs into scratch */
   const Dim *pack_bytes;    /* of scratch, ahead of the kernel's own */
   int32_t in_zero;          /* integer (attr.acc s32): x's zero point where in[3] is absent */
-  uint32_t parts;           /* attr.block: groups of whole blocks, or blocks of several groups each; 1: one group */
+  uint32_t parts;           /* attr.block: groups of whole blocks, or blocks where groups are not; 1: one group */
+  Straddle straddle;        /* attr.block */
   BlockedCall most, rest;   /* attr.block, without Winograd: the first blocks, as many as the widest driver takes; the others */
   size_t rest_weights;      /* floats of weights ahead of those of the others */
   Winograd winograd;        /* attr.block */

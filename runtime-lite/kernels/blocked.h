@@ -21,6 +21,7 @@ typedef struct cn_blocked_walk {
   cn_window w;      /* spatial part of what is read */
   size_t pitch;     /* floats from pixel to pixel */
   size_t run, last; /* channels of an input block, of the last one of a slice */
+  size_t begin;     /* those of the first block that are passed over */
   size_t slice, blocks, taps; /* blocks of a slice, and of all that are seen; taps of a block */
   size_t own, depth; /* channels times taps of a slice, and of all */
   int packs;        /* a window of one place reads its pixels side by side, in scratch */
@@ -49,6 +50,46 @@ CN_INLINE cn_blocked_seen cn_blocked_sees(const cn_blocked_slices *s, size_t tap
   return seen;
 }
 
+/* How a convolution's groups lie in blocks: each is whole blocks; a block has as many as fit; or they lie across the ends of blocks. */
+typedef enum cn_blocked_grouping {
+  CN_BLOCKED_WHOLE,
+  CN_BLOCKED_WITHIN,
+  CN_BLOCKED_STRADDLE
+} cn_blocked_grouping;
+
+/* Groups across the ends of blocks: n of c channels and m outputs each. The window's groups are the blocks of outputs; m 0: none. */
+typedef struct cn_blocked_groups {
+  size_t n, c, m;
+} cn_blocked_groups;
+
+/* Channels from .. to of all groups that one output block has a part of, and those that the blocks before it read, all together. */
+typedef struct cn_blocked_range {
+  size_t from, to, before;
+} cn_blocked_range;
+
+CN_INLINE cn_blocked_range cn_blocked_reads(const cn_blocked_groups *g, size_t block, size_t lanes) {
+  const size_t first = block * lanes, end = cn_min(first + lanes, g->n * g->m), whole = g->m / cn_min(lanes, g->m & (~g->m + 1)); /* blocks from one that begins with a group to the next */
+  cn_blocked_range r = {first / g->m * g->c, ((end - 1) / g->m + 1) * g->c, 0};
+  if (block) r.before = ((first - 1) / g->m + block - (block - 1) / whole) * g->c; /* one group a block, and each once more */
+  return r;
+}
+
+/* The channels that all blocks of outputs read, together. */
+CN_INLINE size_t cn_blocked_read_by_all(const cn_blocked_groups *g, size_t lanes) {
+  const cn_blocked_range r = cn_blocked_reads(g, cn_ceil_div(g->n * g->m, lanes) - 1, lanes);
+  return r.before + r.to - r.from;
+}
+
+/* The most that one of them does, in whole blocks of the input. */
+CN_INLINE size_t cn_blocked_most_read(const cn_blocked_groups *g, size_t lanes) {
+  size_t most = 0;
+  for (size_t b = 0; b * lanes < g->n * g->m; b++) {
+    const cn_blocked_range r = cn_blocked_reads(g, b, lanes);
+    most = cn_max(most, cn_round_up(r.to, lanes) - r.from / lanes * lanes);
+  }
+  return most;
+}
+
 /* Windows of one place that pass over pixels. */
 CN_INLINE int cn_blocked_skips(const cn_window *w, cn_blocked_input input) {
   return input == CN_BLOCKED_BLOCKS && w->kernel[1] == 1 && w->kernel[2] == 1 && (w->stride[1] > 1 || w->stride[2] > 1);
@@ -72,6 +113,7 @@ CN_INLINE cn_blocked_walk cn_blocked_walk_of(const cn_window *w, cn_blocked_inpu
   k.slice = plain ? 1 : cn_ceil_div(w->c, lanes);
   k.blocks = k.slice * w->kernel[0];
   k.last = plain ? k.run : w->c - (k.slice - 1) * lanes;
+  k.begin = 0;
   k.taps = k.w.kernel[1] * k.w.kernel[2];
   k.own = w->c * w->kernel[1] * w->kernel[2];
   k.depth = k.own * w->kernel[0];
@@ -96,28 +138,41 @@ CN_INLINE size_t cn_blocked_pixels(size_t pixels, size_t n, size_t sums) {
 }
 
 /* Where a call computes one output block, a pixel that is read once serves all outputs of a row that see it by three taps: so many
- * outputs side by side, or fewer where that leaves fewer idle (20, 30); the most taps of a row, and products of an output. */
+ * outputs side by side, or fewer where that leaves fewer idle (14, 28, 56; 20, 30; 7, of two rows where there are registers); the most taps of a row; products
+ * of an output that are one sum, in whole input blocks at least. */
 #define CN_BLOCKED_SLIDE(sums) ((sums) * 2 / 3)
+
+#define CN_BLOCKED_SLIDE_EVEN(sums) (CN_BLOCKED_SLIDE(sums) < 16 ? CN_BLOCKED_SLIDE(sums) : 14)
 
 #define CN_BLOCKED_SLIDE_FEW(sums) (CN_BLOCKED_SLIDE(sums) < 16 ? CN_BLOCKED_SLIDE(sums) : 10)
 
+#define CN_BLOCKED_SLIDE_SHORT 7
+
+#define CN_BLOCKED_SLIDE_ROWS(sums) (CN_BLOCKED_SLIDE(sums) < 16 ? 1 : 2)
+
 #define CN_BLOCKED_SLIDE_TAPS 8
 
-#define CN_BLOCKED_SLIDE_DEPTH 576
+#define CN_BLOCKED_SLIDE_PART 288
 
-CN_INLINE size_t cn_blocked_slide_of(size_t width, size_t sums) {
-  return cn_round_up(width, CN_BLOCKED_SLIDE_FEW(sums)) < cn_round_up(width, CN_BLOCKED_SLIDE(sums)) ? CN_BLOCKED_SLIDE_FEW(sums) : CN_BLOCKED_SLIDE(sums);
+/* The better of n outputs side by side and of `more`, which are no fewer. */
+CN_INLINE size_t cn_blocked_slide_better(size_t width, size_t more, size_t n) {
+  return more > width || (n <= width && cn_round_up(width, n) < cn_round_up(width, more)) ? n : more;
 }
 
-/* Outputs side by side of a convolution that goes that way, else 0: where tiles do not waste a quarter of their outputs, and weights stay in
- * the first cache; of every second pixel those of a copied colour image alone, what networks begin with. */
+CN_INLINE size_t cn_blocked_slide_of(size_t width, int blocks, size_t stride, size_t sums) {
+  if (!blocks) return stride == 1 ? cn_blocked_slide_better(width, CN_BLOCKED_SLIDE(sums), CN_BLOCKED_SLIDE_FEW(sums)) : CN_BLOCKED_SLIDE(sums);
+  if (stride == 2) return cn_blocked_slide_better(width, CN_BLOCKED_SLIDE_EVEN(sums), CN_BLOCKED_SLIDE_SHORT);
+  const size_t n = cn_blocked_slide_better(width, CN_BLOCKED_SLIDE(sums), CN_BLOCKED_SLIDE_EVEN(sums));
+  return cn_blocked_slide_better(width, cn_blocked_slide_better(width, n, CN_BLOCKED_SLIDE_FEW(sums)), CN_BLOCKED_SLIDE_SHORT);
+}
+
+/* Outputs side by side of a convolution that goes that way, else 0: where tiles do not waste a quarter of their outputs; of every second pixel those of blocks, and of a copied colour image, what networks begin with. */
 CN_INLINE size_t cn_blocked_slides(const cn_window *w, cn_blocked_input input, size_t lanes, size_t sums) {
-  if (lanes == 1) return 0;
-  const size_t n = cn_blocked_slide_of(w->out[2], sums);
-  const int plain = input == CN_BLOCKED_PLAIN, skips = w->stride[2] == 2 && plain && w->c == 3 && n == CN_BLOCKED_SLIDE(sums);
-  if (3 * cn_round_up(w->out[2], n) > 4 * w->out[2] || w->c * cn_volume(w->kernel) > CN_BLOCKED_SLIDE_DEPTH) return 0;
-  if ((w->stride[2] != 1 && !skips) || w->dilation[2] != 1 || w->kernel[2] < 2 || w->kernel[2] > CN_BLOCKED_SLIDE_TAPS) return 0;
-  return w->out[2] >= n && (!plain || w->c == 1 || w->c == 3) ? n : 0;
+  const int plain = input == CN_BLOCKED_PLAIN, copied = plain && (w->c == 3 || (w->c == 1 && w->stride[2] == 1));
+  if (lanes == 1 || w->stride[2] > 2 || (plain && !copied) || w->dilation[2] != 1 || w->kernel[2] < 2 || w->kernel[2] > CN_BLOCKED_SLIDE_TAPS) return 0;
+  const size_t n = cn_blocked_slide_of(w->out[2], !plain, w->stride[2], sums);
+  if (3 * cn_round_up(w->out[2], n) > 4 * w->out[2]) return 0;
+  return w->out[2] >= n ? n : 0;
 }
 
 /* How a driver computes: output blocks at a time; of each, so many pixels side by side; or, not 0, outputs that slide along a row. */

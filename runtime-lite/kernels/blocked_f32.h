@@ -12,11 +12,12 @@
 typedef void cn_blocked_pixels_f32(const void *ctx, size_t image, size_t p0, size_t p1, float *dst);
 
 /* A convolution of two spatial dimensions without input dilation; out must not overlap in or weights. Its groups are whole blocks, or each block has
- * as many groups as fit, whose weights have the channels of one. */
+ * as many groups as fit, whose weights have the channels of one, or they lie across the ends of blocks, whose weights have the channels of all that a block has a part of. */
 typedef struct cn_blocked_conv_f32_args {
   cn_window window;     /* groups: such parts; of each c: channels as they lie in `in`, or of a smaller group; m: output channels, a multiple of the LANES */
   cn_blocked_input input; /* CN_BLOCKED_PLAIN: in is [images][c][height][width] */
   cn_blocked_slices slices; /* of blocks, no groups: images of the window are slices of the result */
+  cn_blocked_groups groups; /* across the ends of blocks, window.c: cn_blocked_most_read */
   size_t first, blocks; /* output blocks of this call, of each part: a multiple of what the driver takes at a time */
   const float *in;      /* CN_BLOCKED_COMPUTED: none, but: */
   cn_blocked_pixels_f32 *pixels;
@@ -302,7 +303,7 @@ CN_KERNEL void cn_blocked_copied_f32(const cn_blocked_job *j, const int32_t *at,
 
 /* Input blocks i0 .. i1 of all taps, for the np pixels from p on; dense: they lie side by side; else places: theirs. For literals see cn_blocked_body_f32. */
 CN_KERNEL void cn_blocked_depth_f32(const cn_blocked_job *j, size_t i0, size_t i1, size_t p, const int32_t *places, const float *weights,
-                                    const float *ahead, size_t step, int dense, int plain, int spread, size_t nb, size_t np, cn_vf32 *sums) {
+                                    const float *ahead, size_t step, int dense, int plain, cn_blocked_grouping grouping, size_t nb, size_t np, cn_vf32 *sums) {
   const cn_blocked_walk *k = j->walk;
   if (plain) {
     cn_blocked_copied_f32(j, places, weights, ahead, step, nb, np, sums);
@@ -310,9 +311,17 @@ CN_KERNEL void cn_blocked_depth_f32(const cn_blocked_job *j, size_t i0, size_t i
   }
   const int few = cn_blocked_turn(dense, np) > 1 && step * 4 <= 16;
   const float *in = j->in + i0 * j->area + (dense ? p * CN_VF32_LANES : 0);
+  if (grouping == CN_BLOCKED_STRADDLE && i0 == 0 && k->begin) {
+    const size_t run = (k->blocks == 1 ? k->last : k->run) - k->begin;
+    cn_blocked_part_f32(j, in + k->begin, places, weights, ahead, step, run, dense, 0, nb, np, sums);
+    in += j->area;
+    weights += k->taps * run * nb * CN_VF32_LANES;
+    ahead += k->taps * run * step;
+    i0++;
+  }
   while (i0 < i1) {
     const size_t left = k->slice == k->blocks ? k->blocks - i0 : k->slice - i0 % k->slice, n = cn_min(left, i1 - i0); /* of a slice, whose last block may be in part */
-    const size_t whole = spread ? 0 : n == left && k->last < k->run ? n - 1 : n, channels = k->taps * k->run;
+    const size_t whole = grouping == CN_BLOCKED_WITHIN ? 0 : n == left && k->last < k->run ? n - 1 : n, channels = k->taps * k->run;
     if (whole && dense && few) cn_blocked_dense_f32(in, j->area, whole, weights, ahead, step, 4, k->blocks >= 16, nb, np, sums);
     else if (whole && dense) cn_blocked_dense_f32(in, j->area, whole, weights, ahead, step, 1, k->blocks >= 16, nb, np, sums);
     else if (whole && few) cn_blocked_placed_f32(j, in, whole, places, weights, ahead, step, 4, nb, np, sums);
@@ -322,7 +331,7 @@ CN_KERNEL void cn_blocked_depth_f32(const cn_blocked_job *j, size_t i0, size_t i
     ahead += whole * channels * step;
     for (size_t i = whole; i < n; i++, in += j->area) {
       const size_t run = i + 1 == left ? k->last : k->run;
-      cn_blocked_part_f32(j, in, places, weights, ahead, step, run, dense, spread, nb, np, sums);
+      cn_blocked_part_f32(j, in, places, weights, ahead, step, run, dense, grouping == CN_BLOCKED_WITHIN, nb, np, sums);
       weights += k->taps * run * nb * CN_VF32_LANES;
       ahead += k->taps * run * step;
     }
@@ -332,7 +341,7 @@ CN_KERNEL void cn_blocked_depth_f32(const cn_blocked_job *j, size_t i0, size_t i
 
 /* The tile of np pixels from p on, n of them inside, and nb output blocks from block `first`: from the input blocks i0 .. i1. */
 CN_KERNEL void cn_blocked_tile_f32(const cn_blocked_job *j, size_t first, size_t i0, size_t i1, size_t p, size_t n,
-                                   const int32_t *places, const float *weights, const float *ahead, size_t step, int dense, int plain, int spread, size_t nb,
+                                   const int32_t *places, const float *weights, const float *ahead, size_t step, int dense, int plain, cn_blocked_grouping grouping, size_t nb,
                                    size_t np) {
   const cn_epilogue_f32 *ep = &j->args->ep;
   const size_t lanes = CN_VF32_LANES, row = j->pixels * lanes, at = first * row + p * lanes;
@@ -350,7 +359,7 @@ CN_KERNEL void cn_blocked_tile_f32(const cn_blocked_job *j, size_t first, size_t
     for (size_t i = 0; i < nb * np; i++)
       if (i / nb < n) sums[i] = cn_vf32_add(sums[i], cn_vf32_load(ep->residual + at + i % nb * row + i / nb * lanes));
   }
-  cn_blocked_depth_f32(j, i0, i1, p, places, weights, ahead, step, dense, plain, spread, nb, np, sums);
+  cn_blocked_depth_f32(j, i0, i1, p, places, weights, ahead, step, dense, plain, grouping, nb, np, sums);
   if (i0 != 0) { /* sums of parts, added: a fraction of the rounding that one long sum has */
     CN_UNROLL(24)
     for (size_t i = 0; i < nb * np; i++)
@@ -368,12 +377,12 @@ CN_KERNEL void cn_blocked_tile_f32(const cn_blocked_job *j, size_t first, size_t
 
 /* Floats of the weights of one output block for the input blocks before block i. */
 CN_INLINE size_t cn_blocked_before(const cn_blocked_walk *k, size_t i) {
-  return (i / k->slice * k->own + i % k->slice * k->taps * k->run) * CN_VF32_LANES;
+  return (i / k->slice * k->own + (i % k->slice * k->run - (i % k->slice ? k->begin : 0)) * k->taps) * CN_VF32_LANES;
 }
 
 /* All pixels of a job for nb output blocks: a part of the depth at a time whose weights stay in the first cache. The tiles ask for those of the part
  * behind it, each for its share, so that they neither come all at once nor drive out the ones in use. */
-CN_KERNEL void cn_blocked_group_f32(const cn_blocked_job *j, size_t first, const float *weights, const float *end, int plain, int spread, size_t nb, size_t np) {
+CN_KERNEL void cn_blocked_group_f32(const cn_blocked_job *j, size_t first, const float *weights, const float *end, int plain, cn_blocked_grouping grouping, size_t nb, size_t np) {
   const cn_blocked_walk *k = j->walk;
   const size_t blocks = plain ? 1 : k->blocks, one = k->taps * k->run * nb * CN_VF32_LANES, each = cn_max(1, 4096 / one);
   const size_t together = CN_BLOCKED_PLACES / np * np;
@@ -386,7 +395,7 @@ CN_KERNEL void cn_blocked_group_f32(const cn_blocked_job *j, size_t first, const
       const size_t n = cn_min(np, j->p1 - p), asked = (p - j->p0) / np * share;
       const float *next = ahead < end && asked < (size_t)(end - ahead) ? ahead + asked : w;
       if (!plain && k->dense && n == np) {
-        cn_blocked_tile_f32(j, first, i0, i1, p, np, j->places, w, next, step, 1, 0, spread, nb, np);
+        cn_blocked_tile_f32(j, first, i0, i1, p, np, j->places, w, next, step, 1, 0, grouping, nb, np);
         continue;
       }
       if (!plain && k->dense) {
@@ -397,109 +406,181 @@ CN_KERNEL void cn_blocked_group_f32(const cn_blocked_job *j, size_t first, const
         until = p + cn_min(together, cn_round_up(j->p1 - p, np));
         cn_blocked_places(j, p, until - p, plain);
       }
-      cn_blocked_tile_f32(j, first, i0, i1, p, n, j->places + (p - looked), w, next, step, 0, plain, spread, nb, np);
+      cn_blocked_tile_f32(j, first, i0, i1, p, n, j->places + (p - looked), w, next, step, 0, plain, grouping, nb, np);
     }
   }
 }
 
 /* ---- one output block, whose outputs slide along a row (cn_blocked_slides) ---- */
 #define CN_BLOCKED_F32_SLIDE CN_BLOCKED_SLIDE(CN_BLOCKED_F32_SUMS)
+#define CN_BLOCKED_F32_SLIDE_EVEN CN_BLOCKED_SLIDE_EVEN(CN_BLOCKED_F32_SUMS)
 #define CN_BLOCKED_F32_SLIDE_FEW CN_BLOCKED_SLIDE_FEW(CN_BLOCKED_F32_SUMS)
+#define CN_BLOCKED_F32_SLIDE_ROWS CN_BLOCKED_SLIDE_ROWS(CN_BLOCKED_F32_SUMS)
 
 /* The pixels of a row that n outputs see, pitch apart from `second` on; the first and the last may lie elsewhere: among zeros. */
 typedef struct cn_blocked_row {
   const float *first, *second, *last;
 } cn_blocked_row;
 
-/* sums[n] += the products of `run` channels of the pixels of a row and of the taps' weights, run * LANES apart. All but
- * run are literals. */
-CN_KERNEL void cn_blocked_slide_products_f32(cn_blocked_row p, const float *weights, size_t run, int spread, size_t pitch, size_t stride, size_t taps,
-                                             size_t n, cn_vf32 *sums) {
-  const size_t tap = run * CN_VF32_LANES, end = (n - 1) * stride + taps;
+/* Where pixel j of a row is, of `end`. */
+CN_KERNEL const float *cn_blocked_slide_at(cn_blocked_row p, size_t j, size_t end, size_t pitch) {
+  return j == 0 ? p.first : j + 1 == end ? p.last : p.second + (j - 1) * pitch;
+}
+
+/* sums[n] += the products of channel c, of `run`, of the pixels of a row and of the taps' weights. Literals, but c and run. */
+CN_KERNEL void cn_blocked_slide_step_f32(cn_blocked_row p, size_t c, const cn_vf32 *w, size_t run, int spread, size_t pitch, size_t taps, size_t n,
+                                         cn_vf32 *sums) {
+  CN_UNROLL(33)
+  for (size_t j = 0; j < n - 1 + taps; j++) {
+    const cn_vf32 v = cn_blocked_channel_f32(cn_blocked_slide_at(p, j, n - 1 + taps, pitch), c, run, spread);
+    CN_UNROLL(3)
+    for (size_t t = 0; t < taps; t++)
+      if (j >= t && j - t < n) sums[j - t] = cn_vf32_fma(v, w[t], sums[j - t]);
+  }
+}
+
+/* The same of every second pixel: a stride that is an argument keeps compilers from seeing in time that sums are registers. */
+CN_KERNEL void cn_blocked_slide_step2_f32(cn_blocked_row p, size_t c, const cn_vf32 *w, size_t run, int spread, size_t pitch, size_t taps, size_t n,
+                                          cn_vf32 *sums) {
+  CN_UNROLL(33)
+  for (size_t j = 0; j < 2 * n - 2 + taps; j++) {
+    const cn_vf32 v = cn_blocked_channel_f32(cn_blocked_slide_at(p, j, 2 * n - 2 + taps, pitch), c, run, spread);
+    CN_UNROLL(3)
+    for (size_t t = 0; t < taps; t++)
+      if (j >= t && (j - t) % 2 == 0 && (j - t) / 2 < n) sums[(j - t) / 2] = cn_vf32_fma(v, w[t], sums[(j - t) / 2]);
+  }
+}
+
+/* The same of all channels, whose taps' weights are run * LANES apart, for each of one or two rows: sums[rows][n]. */
+CN_KERNEL void cn_blocked_slide_products_f32(cn_blocked_row p, cn_blocked_row q, size_t rows, const float *weights, size_t run, int spread, size_t pitch,
+                                             size_t stride, size_t taps, size_t n, cn_vf32 *sums) {
   for (size_t c = 0; c < run; c++, weights += CN_VF32_LANES) {
     cn_vf32 w[3];
     CN_UNROLL(3)
-    for (size_t t = 0; t < taps; t++) w[t] = cn_vf32_load(weights + t * tap);
-    CN_UNROLL(33)
-    for (size_t j = 0; j < end; j++) {
-      const float *const at = j == 0 ? p.first : j + 1 == end ? p.last : p.second + (j - 1) * pitch;
-      const cn_vf32 v = cn_blocked_channel_f32(at, c, run, spread);
-      CN_UNROLL(3)
-      for (size_t t = 0; t < taps; t++)
-        if (j >= t && (j - t) % stride == 0 && (j - t) / stride < n) sums[(j - t) / stride] = cn_vf32_fma(v, w[t], sums[(j - t) / stride]);
-    }
+    for (size_t t = 0; t < taps; t++) w[t] = cn_vf32_load(weights + t * run * CN_VF32_LANES);
+    if (stride == 1) cn_blocked_slide_step_f32(p, c, w, run, spread, pitch, taps, n, sums);
+    else cn_blocked_slide_step2_f32(p, c, w, run, spread, pitch, taps, n, sums);
+    if (rows == 2 && stride == 1) cn_blocked_slide_step_f32(q, c, w, run, spread, pitch, taps, n, sums + n);
+    else if (rows == 2) cn_blocked_slide_step2_f32(q, c, w, run, spread, pitch, taps, n, sums + n);
   }
 }
 
-/* All taps of a row of the window, three at a time. */
-CN_KERNEL void cn_blocked_slide_row_f32(cn_blocked_row p, const float *weights, size_t run, int spread, size_t pitch, size_t stride, size_t taps,
-                                        size_t n, cn_vf32 *sums) {
-  const float *const last = p.last;
+/* What three taps see of a row, which ends at `last` or goes on. */
+CN_KERNEL cn_blocked_row cn_blocked_slide_three(cn_blocked_row p, int ends, size_t pitch, size_t stride, size_t n) {
+  if (!ends) p.last = p.second + (n - 1) * stride * pitch + pitch;
+  return p;
+}
+
+/* What those behind them do. */
+CN_KERNEL cn_blocked_row cn_blocked_slide_on(cn_blocked_row p, size_t pitch) {
+  p.first = p.second + 2 * pitch;
+  p.second += 3 * pitch;
+  return p;
+}
+
+/* All taps of a row of the window, three at a time; q: the second row. */
+CN_KERNEL void cn_blocked_slide_row_f32(cn_blocked_row p, cn_blocked_row q, size_t rows, const float *weights, size_t run, int spread, size_t pitch,
+                                        size_t stride, size_t taps, size_t n, cn_vf32 *sums) {
   for (; taps >= 3; taps -= 3, weights += 3 * run * CN_VF32_LANES) {
-    p.last = taps == 3 ? last : p.second + (n - 1) * stride * pitch + pitch;
-    cn_blocked_slide_products_f32(p, weights, run, spread, pitch, stride, 3, n, sums);
-    p.first = p.second + 2 * pitch;
-    p.second += 3 * pitch;
+    const cn_blocked_row p3 = cn_blocked_slide_three(p, taps == 3, pitch, stride, n), q3 = cn_blocked_slide_three(q, taps == 3, pitch, stride, n);
+    cn_blocked_slide_products_f32(p3, q3, rows, weights, run, spread, pitch, stride, 3, n, sums);
+    p = cn_blocked_slide_on(p, pitch);
+    q = cn_blocked_slide_on(q, pitch);
   }
-  p.last = last;
-  if (taps == 2) cn_blocked_slide_products_f32(p, weights, run, spread, pitch, stride, 2, n, sums);
-  else if (taps) cn_blocked_slide_products_f32(p, weights, run, spread, pitch, stride, 1, n, sums);
+  if (taps == 2) cn_blocked_slide_products_f32(p, q, rows, weights, run, spread, pitch, stride, 2, n, sums);
+  else if (taps) cn_blocked_slide_products_f32(p, q, rows, weights, run, spread, pitch, stride, 1, n, sums);
 }
 
-/* n pixels of a row of blocks from place x on, zeros where that is outside; where that is more than one at an end, a copy. */
-CN_KERNEL cn_blocked_row cn_blocked_slide_pixels_f32(const float *row, ptrdiff_t x, size_t n, size_t width, const float *zeros, float *room) {
+/* n pixels of a row of blocks from place x on, zeros where that is outside, as all are of no row; where that is more than one at an end, a copy. From
+ * channel `begin` on. */
+CN_KERNEL cn_blocked_row cn_blocked_slide_pixels_f32(const float *row, ptrdiff_t x, size_t n, size_t width, size_t begin, const float *zeros, float *room) {
   const ptrdiff_t lanes = CN_VF32_LANES, end = x + (ptrdiff_t)n;
-  if (x < -1 || end > (ptrdiff_t)width + 1) {
+  if (!row || x < -1 || end > (ptrdiff_t)width + 1) {
     for (size_t i = 0; i < n; i++) {
       const ptrdiff_t at = x + (ptrdiff_t)i;
-      const int inside = at >= 0 && (size_t)at < width;
+      const int inside = row && at >= 0 && (size_t)at < width;
       cn_vf32_store(room + i * CN_VF32_LANES, inside ? cn_vf32_load(row + at * lanes) : cn_vf32_zero());
     }
-    return (cn_blocked_row){room, room + lanes, room + (n - 1) * CN_VF32_LANES};
+    return (cn_blocked_row){room + begin, room + begin + lanes, room + begin + (n - 1) * CN_VF32_LANES};
   }
+  row += begin;
   return (cn_blocked_row){x < 0 ? zeros : row + x * lanes, row + (x + 1) * lanes, end > (ptrdiff_t)width ? zeros : row + (end - 1) * lanes};
 }
 
-/* The outputs of row y from x on, of which the first `skip` were stored before; pitch, stride, n: literals, pitch 0 for blocks, which have no stride. */
-CN_KERNEL void cn_blocked_slide_tile_f32(const cn_blocked_job *j, size_t first, const float *weights, cn_vf32 bias, size_t y, size_t x, size_t skip,
-                                         int spread, size_t pitch, size_t stride, size_t n) {
+/* Adds sums[n] to those of the parts before, and begins anew: a fraction of the rounding that one long sum has. */
+CN_KERNEL void cn_blocked_slide_hold_f32(float *held, size_t parts, size_t n, cn_vf32 *sums) {
+  CN_UNROLL(16)
+  for (size_t i = 0; i < n; i++) {
+    float *const at = held + i * CN_VF32_LANES;
+    cn_vf32_store(at, parts ? cn_vf32_add(sums[i], cn_vf32_load(at)) : sums[i]);
+    sums[i] = cn_vf32_zero();
+  }
+}
+
+/* The row of input block b that row y of the result sees at its taps of row ky; NULL: it is outside. */
+CN_KERNEL const float *cn_blocked_slide_line_f32(const cn_blocked_job *j, size_t b, size_t y, size_t ky) {
   const cn_blocked_walk *k = j->walk;
   const cn_window *w = &j->args->window;
-  const size_t lanes = CN_VF32_LANES, at = (first * j->pixels + y * w->out[2] + x) * lanes, taps = w->kernel[2];
-  CN_ALIGN(64) float room[(CN_BLOCKED_F32_SLIDE + CN_BLOCKED_SLIDE_TAPS) * CN_VF32_LANES];
+  const ptrdiff_t row = (ptrdiff_t)(y * w->stride[1] + ky * w->dilation[1]) - k->w.pad[1];
+  return row < 0 || (size_t)row >= k->w.in[1] ? NULL : j->in + b * j->area + row * (ptrdiff_t)(k->w.in[2] * k->pitch);
+}
+
+/* The outputs of `rows` rows from y on, one or two, of which `inside` are there, from x on, of which the first `skip` of each were stored before; pitch, stride, rows, n: literals,
+ * pitch 0 for blocks. */
+CN_KERNEL void cn_blocked_slide_tile_f32(const cn_blocked_job *j, size_t first, const float *weights, cn_vf32 bias, size_t y, size_t inside, size_t x,
+                                         size_t skip, cn_blocked_grouping grouping, size_t pitch, size_t stride, size_t rows, size_t n) {
+  const cn_blocked_walk *k = j->walk;
+  const cn_window *w = &j->args->window;
+  const size_t lanes = CN_VF32_LANES, taps = w->kernel[2], seen = (n - 1) * stride + taps;
+  CN_ALIGN(64) float room[2 * (2 * CN_BLOCKED_F32_SLIDE_EVEN + CN_BLOCKED_SLIDE_TAPS) * CN_VF32_LANES];
+  CN_ALIGN(64) float held[16 * CN_VF32_LANES];
   cn_vf32 sums[16];
   CN_UNROLL(16)
-  for (size_t i = 0; i < n; i++) sums[i] = bias;
+  for (size_t i = 0; i < rows * n; i++) sums[i] = bias;
+  size_t parts = 0, since = 0; /* sums that are held, products since then */
   for (size_t b = 0, left = k->slice; b < k->blocks; b++) {
-    const size_t run = pitch ? pitch : left == 1 ? k->last : lanes;
+    if (since >= CN_BLOCKED_SLIDE_PART) cn_blocked_slide_hold_f32(held, parts++, rows * n, sums), since = 0;
+    const size_t begin = grouping == CN_BLOCKED_STRADDLE && b == 0 ? k->begin : 0, run = pitch ? pitch : (left == 1 ? k->last : lanes) - begin;
     left = left == 1 ? k->slice : left - 1;
+    since += run * w->kernel[1] * taps;
     for (size_t ky = 0; ky < w->kernel[1]; ky++, weights += taps * run * lanes) {
-      const ptrdiff_t row = (ptrdiff_t)(y * w->stride[1] + ky * w->dilation[1]) - k->w.pad[1];
-      if (row < 0 || (size_t)row >= k->w.in[1]) continue;
-      const float *p = j->in + b * j->area + row * (ptrdiff_t)(k->w.in[2] * k->pitch);
+      const float *in = cn_blocked_slide_line_f32(j, b, y, ky), *below = rows == 2 && inside > 1 ? cn_blocked_slide_line_f32(j, b, y + 1, ky) : NULL;
+      if (!in && !below) continue;
       if (pitch) {
-        const float *q = p + x * stride * pitch;
-        const cn_blocked_row pixels = {q, q + pitch, q + ((n - 1) * stride + taps - 1) * pitch};
-        cn_blocked_slide_row_f32(pixels, weights, run, 0, pitch, stride, taps, n, sums);
+        const float *at = in + x * stride * pitch;
+        const cn_blocked_row p = {at, at + pitch, at + (seen - 1) * pitch};
+        cn_blocked_slide_row_f32(p, p, 1, weights, run, 0, pitch, stride, taps, n, sums);
       } else {
-        const cn_blocked_row pixels = cn_blocked_slide_pixels_f32(p, (ptrdiff_t)x - w->pad[2], n + taps - 1, k->w.in[2], j->zeros, room);
-        cn_blocked_slide_row_f32(pixels, weights, run, spread, lanes, 1, taps, n, sums);
+        const cn_blocked_row p = cn_blocked_slide_pixels_f32(in, (ptrdiff_t)(x * stride) - w->pad[2], seen, k->w.in[2], begin, j->zeros, room);
+        cn_blocked_row q = p;
+        if (rows == 2) q = cn_blocked_slide_pixels_f32(below, (ptrdiff_t)(x * stride) - w->pad[2], seen, k->w.in[2], begin, j->zeros, room + (2 * CN_BLOCKED_F32_SLIDE_EVEN + CN_BLOCKED_SLIDE_TAPS) * CN_VF32_LANES);
+        cn_blocked_slide_row_f32(p, q, rows, weights, run, grouping == CN_BLOCKED_WITHIN, lanes, stride, taps, n, sums);
       }
     }
   }
-  cn_finish_vectors_f32(&j->args->ep, sums, n, skip, j->args->out, at);
+  if (parts) {
+    CN_UNROLL(16)
+    for (size_t i = 0; i < rows * n; i++) sums[i] = cn_vf32_add(sums[i], cn_vf32_load(held + i * CN_VF32_LANES));
+  }
+  cn_finish_vectors_f32(&j->args->ep, sums, n, skip, j->args->out, (first * j->pixels + y * w->out[2] + x) * lanes);
+  if (rows == 2 && inside > 1) cn_finish_vectors_f32(&j->args->ep, sums + n, n, skip, j->args->out, (first * j->pixels + (y + 1) * w->out[2] + x) * lanes);
 }
 
-/* A job's rows; the last outputs of a row by a tile that begins before them. pitch, stride, n: as above. */
-CN_KERNEL void cn_blocked_slide_group_f32(const cn_blocked_job *j, size_t first, const float *weights, int spread, size_t pitch, size_t stride, size_t n) {
+/* A job's rows; the last outputs of a row by a tile that begins before them. pitch, stride, rows, n: as above. */
+CN_KERNEL void cn_blocked_slide_group_f32(const cn_blocked_job *j, size_t first, const float *weights, const float *end, cn_blocked_grouping grouping,
+                                          size_t pitch, size_t stride, size_t rows, size_t n) {
   const cn_window *w = &j->args->window;
   const cn_epilogue_f32 *ep = &j->args->ep;
   const size_t width = w->out[2], lanes = CN_VF32_LANES;
   const cn_vf32 bias = ep->flags & CN_EP_ROW_BIAS ? cn_vf32_load(ep->bias + first % (w->groups * w->m / lanes) * lanes) : cn_vf32_zero();
-  for (size_t y = j->p0 / width, end = j->p1 / width; y < end; y++) {
+  const size_t y0 = j->p0 / width, y1 = j->p1 / width, own = j->walk->depth * lanes, tiles = cn_ceil_div(y1 - y0, rows) * cn_ceil_div(width, n);
+  const size_t share = cn_round_up(cn_ceil_div(own, cn_max(tiles, 1)), 16);
+  const float *ahead = weights + own;
+  for (size_t y = y0; y < y1; y += rows) {
     for (size_t from = 0; from < width; from += n) {
       const size_t x = cn_min(from, width - n);
-      cn_blocked_slide_tile_f32(j, first, weights, bias, y, x, from - x, spread, pitch, stride, n);
+      for (const float *until = ahead + cn_min(share, (size_t)(end - ahead)); ahead < until; ahead += 16) CN_PREFETCH(ahead);
+      cn_blocked_slide_tile_f32(j, first, weights, bias, y, y1 - y, x, from - x, grouping, pitch, stride, rows, n);
     }
   }
 }
@@ -534,9 +615,9 @@ CN_DRIVER void cn_blocked_pack_pixels_f32(const cn_window *w, const float *in, s
   }
 }
 
-/* Tasks t0 .. t1. Literals: whether the input is plain, which a->input says, too; whether groups lie within blocks; nb and np; slides, 0 or the outputs
- * that slide, by pitch and stride. */
-CN_KERNEL void cn_blocked_body_f32(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1, int plain, int spread, size_t nb, size_t np,
+/* Tasks t0 .. t1. Literals: whether the input is plain, which a->input says, too; how groups lie in blocks; nb and np; slides, 0 or the outputs
+ * that slide, of a row, by pitch and stride. */
+CN_KERNEL void cn_blocked_body_f32(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1, int plain, cn_blocked_grouping grouping, size_t nb, size_t np,
                                    size_t slides, size_t pitch, size_t stride) {
   const cn_blocked_walk k = cn_blocked_walk_of(&a->window, a->input, CN_VF32_LANES);
   const cn_blocked_way way = {nb, np, slides};
@@ -545,7 +626,7 @@ CN_KERNEL void cn_blocked_body_f32(const cn_blocked_conv_f32_args *a, float *scr
   const size_t across = cn_blocked_across(&a->window, a->input, a->blocks, way, CN_VF32_LANES);
   const size_t pixels = cn_volume(a->window.out), unit = cn_max(cn_blocked_unit(&a->window, way), 1);
   const size_t parts = a->window.groups, all = a->window.m / CN_VF32_LANES, zeros = cn_max(CN_VF32_LANES, k.run);
-  const size_t groups = a->blocks / nb, apart = cn_blocked_apart(a->input, a->blocks, way);
+  const size_t groups = a->blocks / nb, apart = cn_blocked_apart(a->input, a->blocks, way), rows = slides == CN_BLOCKED_SLIDE_SHORT ? CN_BLOCKED_F32_SLIDE_ROWS : 1;
   const size_t together = cn_blocked_singly(a->input, way) ? 1 : held / span;
   const size_t image_in = (plain ? a->window.c : k.slice * CN_VF32_LANES) * cn_volume(a->window.in);
   float *copy = scratch + zeros, *behind = copy + cn_blocked_copy(&a->window, a->input, span, CN_VF32_LANES);
@@ -553,6 +634,8 @@ CN_KERNEL void cn_blocked_body_f32(const cn_blocked_conv_f32_args *a, float *scr
   int32_t *ys = k.dense ? NULL : places + k.taps * CN_BLOCKED_PLACES, *xs = k.dense ? NULL : ys + most + 32;
   const int by_outputs = cn_blocked_by_outputs(&a->window, a->input, a->blocks, CN_VF32_LANES);
   const size_t inner = by_outputs ? across : apart;
+  const size_t rows_read = grouping == CN_BLOCKED_STRADDLE ? cn_blocked_read_by_all(&a->groups, CN_VF32_LANES) * k.taps : parts * a->blocks * k.depth;
+  const float *const end = a->weights + rows_read * CN_VF32_LANES;
   cn_blocked_copied copied = {0, 0, 0, 0};
   int first = 1;
   memset(scratch, 0, zeros * sizeof *scratch);
@@ -564,7 +647,17 @@ CN_KERNEL void cn_blocked_body_f32(const cn_blocked_conv_f32_args *a, float *scr
     const cn_blocked_seen seen = cn_blocked_sees(&a->slices, a->window.kernel[0], image);
     const size_t skipped = seen.from * k.own * nb;
     const float *in = a->in ? a->in + seen.first * image_in : NULL, *weights = a->weights + (image % parts * a->blocks * k.depth + skipped) * CN_VF32_LANES;
-    const float *const end = a->weights + (image % parts + 1) * a->blocks * k.depth * CN_VF32_LANES;
+    cn_blocked_walk own = k;
+    own.blocks = (seen.to - seen.from) * k.slice;
+    if (grouping == CN_BLOCKED_STRADDLE) {
+      const cn_blocked_range r = cn_blocked_reads(&a->groups, image % parts, CN_VF32_LANES);
+      in = a->in + (image / parts * cn_ceil_div(a->groups.n * a->groups.c, CN_VF32_LANES) + r.from / CN_VF32_LANES) * cn_volume(a->window.in) * CN_VF32_LANES;
+      weights = a->weights + r.before * k.taps * CN_VF32_LANES;
+      own.begin = r.from % CN_VF32_LANES;
+      own.blocks = own.slice = cn_ceil_div(r.to, CN_VF32_LANES) - r.from / CN_VF32_LANES;
+      own.last = r.to - (r.to - 1) / CN_VF32_LANES * CN_VF32_LANES;
+      own.own = own.depth = (r.to - r.from) * k.taps;
+    }
     t += whole ? whole * inner : i1 - i0;
     for (size_t at = by_outputs ? i0 : o0, stop = by_outputs ? i1 : o1, many; at < stop; at += many) {
       many = cn_max(1, cn_min(together, stop - at));
@@ -574,9 +667,7 @@ CN_KERNEL void cn_blocked_body_f32(const cn_blocked_conv_f32_args *a, float *scr
         cn_blocked_copy_band(&a->window, &k, &copied, in, image, p0, until, span, copy);
         first = 0;
       }
-      cn_blocked_walk own = k;
       if (plain) own.w.in[1] = copied.y1 - copied.y0, own.w.pad[1] = (ptrdiff_t)copied.y0;
-      own.blocks = (seen.to - seen.from) * k.slice;
       if (a->input == CN_BLOCKED_COMPUTED) a->pixels(a->ctx, image, p0, p1, copy);
       else if (k.packs) cn_blocked_pack_pixels_f32(&a->window, in, own.blocks, p0, p1, copy);
       const float *const from = k.packs ? copy - p0 * CN_VF32_LANES : plain ? copy : in;
@@ -584,8 +675,8 @@ CN_KERNEL void cn_blocked_body_f32(const cn_blocked_conv_f32_args *a, float *scr
       if (!slides && !k.dense) cn_blocked_job_pixels(&j);
       for (size_t g = g0; g < g1; g++) {
         const size_t b = g * nb, block = image * all + a->first + b;
-        if (slides) cn_blocked_slide_group_f32(&j, block, weights + b * k.depth * CN_VF32_LANES, spread, pitch, stride, slides);
-        else cn_blocked_group_f32(&j, block, weights + b * k.depth * CN_VF32_LANES, end, plain, spread, nb, np);
+        if (slides) cn_blocked_slide_group_f32(&j, block, weights + b * k.depth * CN_VF32_LANES, end, grouping, pitch, stride, rows, slides);
+        else cn_blocked_group_f32(&j, block, weights + b * k.depth * CN_VF32_LANES, end, plain, grouping, nb, np);
         if (a->ep.tile)
           a->ep.tile(a->ep.ctx, a->out + (block * pixels + p0) * CN_VF32_LANES, pixels * CN_VF32_LANES, image / parts, image % parts * all + a->first + b, nb,
                      p0 * CN_VF32_LANES, (p1 - p0) * CN_VF32_LANES);
@@ -595,11 +686,11 @@ CN_KERNEL void cn_blocked_body_f32(const cn_blocked_conv_f32_args *a, float *scr
 }
 
 CN_KERNEL void cn_blocked_wide_f32(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1, int plain, size_t nb) {
-  cn_blocked_body_f32(a, scratch, t0, t1, plain, 0, nb, cn_blocked_wide(nb, CN_BLOCKED_F32_SUMS), 0, 0, 0);
+  cn_blocked_body_f32(a, scratch, t0, t1, plain, CN_BLOCKED_WHOLE, nb, cn_blocked_wide(nb, CN_BLOCKED_F32_SUMS), 0, 0, 0);
 }
 
 CN_KERNEL void cn_blocked_narrow_f32(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1, int plain, size_t nb) {
-  cn_blocked_body_f32(a, scratch, t0, t1, plain, 0, nb, cn_max(cn_blocked_wide(nb, CN_BLOCKED_F32_SUMS) - 1, 1), 0, 0, 0);
+  cn_blocked_body_f32(a, scratch, t0, t1, plain, CN_BLOCKED_WHOLE, nb, cn_max(cn_blocked_wide(nb, CN_BLOCKED_F32_SUMS) - 1, 1), 0, 0, 0);
 }
 
 /* Tasks t0 .. t1 of cn_blocked_tasks(a, 4), four output blocks at a time, each call with its own scratch of
@@ -669,50 +760,115 @@ CN_DRIVER void cn_blocked_plain_f32_1_narrow(const cn_blocked_conv_f32_args *a, 
   cn_blocked_narrow_f32(a, scratch, t0, t1, 1, 1);
 }
 
-/* Groups within blocks: pixels side by side, or outputs that slide. */
+/* Groups within blocks: pixels side by side, or outputs that slide, of every pixel or of every second. */
 CN_DRIVER void cn_blocked_groups_f32(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
-  cn_blocked_body_f32(a, scratch, t0, t1, 0, 1, 1, cn_blocked_wide(1, CN_BLOCKED_F32_SUMS), 0, 0, 0);
+  cn_blocked_body_f32(a, scratch, t0, t1, 0, CN_BLOCKED_WITHIN, 1, cn_blocked_wide(1, CN_BLOCKED_F32_SUMS), 0, 0, 0);
 }
 
 CN_DRIVER void cn_blocked_groups_f32_narrow(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
-  cn_blocked_body_f32(a, scratch, t0, t1, 0, 1, 1, cn_max(cn_blocked_wide(1, CN_BLOCKED_F32_SUMS) - 1, 1), 0, 0, 0);
+  cn_blocked_body_f32(a, scratch, t0, t1, 0, CN_BLOCKED_WITHIN, 1, cn_max(cn_blocked_wide(1, CN_BLOCKED_F32_SUMS) - 1, 1), 0, 0, 0);
 }
 
 CN_DRIVER void cn_blocked_groups_slide_f32(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
-  cn_blocked_body_f32(a, scratch, t0, t1, 0, 1, 1, 1, CN_BLOCKED_F32_SLIDE, 0, 1);
+  cn_blocked_body_f32(a, scratch, t0, t1, 0, CN_BLOCKED_WITHIN, 1, 1, CN_BLOCKED_F32_SLIDE, 0, 1);
+}
+
+CN_DRIVER void cn_blocked_groups_slide_f32_even(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
+  cn_blocked_body_f32(a, scratch, t0, t1, 0, CN_BLOCKED_WITHIN, 1, 1, CN_BLOCKED_F32_SLIDE_EVEN, 0, 1);
 }
 
 CN_DRIVER void cn_blocked_groups_slide_f32_few(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
-  cn_blocked_body_f32(a, scratch, t0, t1, 0, 1, 1, 1, CN_BLOCKED_F32_SLIDE_FEW, 0, 1);
+  cn_blocked_body_f32(a, scratch, t0, t1, 0, CN_BLOCKED_WITHIN, 1, 1, CN_BLOCKED_F32_SLIDE_FEW, 0, 1);
+}
+
+CN_DRIVER void cn_blocked_groups_slide_f32_short(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
+  cn_blocked_body_f32(a, scratch, t0, t1, 0, CN_BLOCKED_WITHIN, 1, 1, CN_BLOCKED_SLIDE_SHORT, 0, 1);
+}
+
+CN_DRIVER void cn_blocked_groups_slide_f32_s2(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
+  cn_blocked_body_f32(a, scratch, t0, t1, 0, CN_BLOCKED_WITHIN, 1, 1, CN_BLOCKED_F32_SLIDE_EVEN, 0, 2);
+}
+
+CN_DRIVER void cn_blocked_groups_slide_f32_s2_short(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
+  cn_blocked_body_f32(a, scratch, t0, t1, 0, CN_BLOCKED_WITHIN, 1, 1, CN_BLOCKED_SLIDE_SHORT, 0, 2);
+}
+
+/* Groups across the ends of blocks. */
+CN_DRIVER void cn_blocked_straddle_f32(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
+  cn_blocked_body_f32(a, scratch, t0, t1, 0, CN_BLOCKED_STRADDLE, 1, cn_blocked_wide(1, CN_BLOCKED_F32_SUMS), 0, 0, 0);
+}
+
+CN_DRIVER void cn_blocked_straddle_f32_narrow(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
+  cn_blocked_body_f32(a, scratch, t0, t1, 0, CN_BLOCKED_STRADDLE, 1, cn_max(cn_blocked_wide(1, CN_BLOCKED_F32_SUMS) - 1, 1), 0, 0, 0);
+}
+
+CN_DRIVER void cn_blocked_straddle_slide_f32(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
+  cn_blocked_body_f32(a, scratch, t0, t1, 0, CN_BLOCKED_STRADDLE, 1, 1, CN_BLOCKED_F32_SLIDE, 0, 1);
+}
+
+CN_DRIVER void cn_blocked_straddle_slide_f32_even(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
+  cn_blocked_body_f32(a, scratch, t0, t1, 0, CN_BLOCKED_STRADDLE, 1, 1, CN_BLOCKED_F32_SLIDE_EVEN, 0, 1);
+}
+
+CN_DRIVER void cn_blocked_straddle_slide_f32_few(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
+  cn_blocked_body_f32(a, scratch, t0, t1, 0, CN_BLOCKED_STRADDLE, 1, 1, CN_BLOCKED_F32_SLIDE_FEW, 0, 1);
+}
+
+CN_DRIVER void cn_blocked_straddle_slide_f32_short(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
+  cn_blocked_body_f32(a, scratch, t0, t1, 0, CN_BLOCKED_STRADDLE, 1, 1, CN_BLOCKED_SLIDE_SHORT, 0, 1);
+}
+
+CN_DRIVER void cn_blocked_straddle_slide_f32_s2(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
+  cn_blocked_body_f32(a, scratch, t0, t1, 0, CN_BLOCKED_STRADDLE, 1, 1, CN_BLOCKED_F32_SLIDE_EVEN, 0, 2);
+}
+
+CN_DRIVER void cn_blocked_straddle_slide_f32_s2_short(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
+  cn_blocked_body_f32(a, scratch, t0, t1, 0, CN_BLOCKED_STRADDLE, 1, 1, CN_BLOCKED_SLIDE_SHORT, 0, 2);
 }
 
 /* One output block, outputs slide over blocks; over a copied input of one channel, of three, of three and two pixels on. */
 CN_DRIVER void cn_blocked_slide_f32(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
-  cn_blocked_body_f32(a, scratch, t0, t1, 0, 0, 1, 1, CN_BLOCKED_F32_SLIDE, 0, 1);
+  cn_blocked_body_f32(a, scratch, t0, t1, 0, CN_BLOCKED_WHOLE, 1, 1, CN_BLOCKED_F32_SLIDE, 0, 1);
+}
+
+CN_DRIVER void cn_blocked_slide_f32_even(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
+  cn_blocked_body_f32(a, scratch, t0, t1, 0, CN_BLOCKED_WHOLE, 1, 1, CN_BLOCKED_F32_SLIDE_EVEN, 0, 1);
 }
 
 CN_DRIVER void cn_blocked_slide_f32_few(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
-  cn_blocked_body_f32(a, scratch, t0, t1, 0, 0, 1, 1, CN_BLOCKED_F32_SLIDE_FEW, 0, 1);
+  cn_blocked_body_f32(a, scratch, t0, t1, 0, CN_BLOCKED_WHOLE, 1, 1, CN_BLOCKED_F32_SLIDE_FEW, 0, 1);
+}
+
+CN_DRIVER void cn_blocked_slide_f32_short(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
+  cn_blocked_body_f32(a, scratch, t0, t1, 0, CN_BLOCKED_WHOLE, 1, 1, CN_BLOCKED_SLIDE_SHORT, 0, 1);
+}
+
+CN_DRIVER void cn_blocked_slide_f32_s2(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
+  cn_blocked_body_f32(a, scratch, t0, t1, 0, CN_BLOCKED_WHOLE, 1, 1, CN_BLOCKED_F32_SLIDE_EVEN, 0, 2);
+}
+
+CN_DRIVER void cn_blocked_slide_f32_s2_short(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
+  cn_blocked_body_f32(a, scratch, t0, t1, 0, CN_BLOCKED_WHOLE, 1, 1, CN_BLOCKED_SLIDE_SHORT, 0, 2);
 }
 
 CN_DRIVER void cn_blocked_slide_f32_c1(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
-  cn_blocked_body_f32(a, scratch, t0, t1, 1, 0, 1, 1, CN_BLOCKED_F32_SLIDE, 1, 1);
+  cn_blocked_body_f32(a, scratch, t0, t1, 1, CN_BLOCKED_WHOLE, 1, 1, CN_BLOCKED_F32_SLIDE, 1, 1);
 }
 
 CN_DRIVER void cn_blocked_slide_f32_c1_few(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
-  cn_blocked_body_f32(a, scratch, t0, t1, 1, 0, 1, 1, CN_BLOCKED_F32_SLIDE_FEW, 1, 1);
+  cn_blocked_body_f32(a, scratch, t0, t1, 1, CN_BLOCKED_WHOLE, 1, 1, CN_BLOCKED_F32_SLIDE_FEW, 1, 1);
 }
 
 CN_DRIVER void cn_blocked_slide_f32_c3(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
-  cn_blocked_body_f32(a, scratch, t0, t1, 1, 0, 1, 1, CN_BLOCKED_F32_SLIDE, 3, 1);
+  cn_blocked_body_f32(a, scratch, t0, t1, 1, CN_BLOCKED_WHOLE, 1, 1, CN_BLOCKED_F32_SLIDE, 3, 1);
 }
 
 CN_DRIVER void cn_blocked_slide_f32_c3_few(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
-  cn_blocked_body_f32(a, scratch, t0, t1, 1, 0, 1, 1, CN_BLOCKED_F32_SLIDE_FEW, 3, 1);
+  cn_blocked_body_f32(a, scratch, t0, t1, 1, CN_BLOCKED_WHOLE, 1, 1, CN_BLOCKED_F32_SLIDE_FEW, 3, 1);
 }
 
 CN_DRIVER void cn_blocked_slide_f32_c3s2(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
-  cn_blocked_body_f32(a, scratch, t0, t1, 1, 0, 1, 1, CN_BLOCKED_F32_SLIDE, 3, 2);
+  cn_blocked_body_f32(a, scratch, t0, t1, 1, CN_BLOCKED_WHOLE, 1, 1, CN_BLOCKED_F32_SLIDE, 3, 2);
 }
 
 #endif

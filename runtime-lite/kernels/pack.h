@@ -88,6 +88,23 @@ CN_NOINLINE float *cn_pack_blocked_f32(const float *src, size_t m, size_t slices
   return dst;
 }
 
+/* Weights of n groups [n * m][c][taps] that lie across the ends of blocks -> dst [output block][input block][taps][channel][block], of all channels that an output
+ * block reads, first .. all: zeros between an output and the channels of another group. Returns the end. */
+CN_NOINLINE float *cn_pack_straddle_f32(const float *src, size_t n, size_t c, size_t m, size_t taps, size_t block, float *dst) {
+  for (size_t o0 = 0; o0 < n * m; o0 += block) {
+    const size_t end = o0 + block < n * m ? o0 + block : n * m, from = o0 / m * c, to = ((end - 1) / m + 1) * c;
+    for (size_t c0 = from, c1; c0 < to; c0 = c1) {
+      c1 = (c0 / block + 1) * block < to ? (c0 / block + 1) * block : to;
+      for (size_t t = 0; t < taps; t++) {
+        for (size_t i = c0; i < c1; i++) {
+          for (size_t o = o0; o < o0 + block; o++) *dst++ = o < end && i / c == o / m ? src[(o * c + i % c) * taps + t] : 0.0f;
+        }
+      }
+    }
+  }
+  return dst;
+}
+
 /* Weights of a depthwise convolution [channels][taps] -> dst [ceil(channels/block)][taps][block]. */
 CN_NOINLINE void cn_pack_depthwise_f32(const float *src, size_t channels, size_t taps, size_t block, float *dst) {
   for (size_t c0 = 0; c0 < channels; c0 += block) {

@@ -50,24 +50,30 @@ static void bench_blocked(Bench *b, size_t n, Shape p) {
   bench_row(b, j.driver, shape_text(&p), window_flop(&w), window_bytes(&w), run_blocked, &j);
 }
 
-/* p.m groups of p.c channels, of which a block has several, or each has several blocks. */
+/* p.m groups of p.c channels: whole blocks, several in a block, or across the ends of blocks. */
 static void bench_groups(Bench *b, Shape p) {
-  const size_t lanes = b->s->lanes, groups = p.m, channels = groups * p.c, of_part = p.c < lanes ? lanes : p.c;
+  const size_t lanes = b->s->lanes, groups = p.m, channels = groups * p.c;
+  const cn_blocked_grouping grouping = p.c % lanes == 0 ? CN_BLOCKED_WHOLE : lanes % p.c == 0 ? CN_BLOCKED_WITHIN : CN_BLOCKED_STRADDLE;
+  const cn_blocked_groups across = {groups, p.c, p.c};
+  const size_t of_part = grouping == CN_BLOCKED_WHOLE ? p.c : lanes, rows = grouping == CN_BLOCKED_STRADDLE ? cn_blocked_read_by_all(&across, lanes) * lanes : channels * p.c;
   p.m = channels;
   cn_window w = window_of(&p);
   w.groups = channels / of_part;
   w.m = of_part;
+  if (grouping == CN_BLOCKED_STRADDLE) w.c = cn_blocked_most_read(&across, lanes);
   const cn_blocked_way way = cn_blocked_way_of(&w, 0, 1, lanes, b->s->sums);
-  BlockedJob j = {{.window = w, .blocks = of_part / lanes, .in = bench_room(b, channels * cn_volume(w.in)),
-                   .weights = bench_room(b, channels * p.c * cn_volume(w.kernel)), .out = bench_room(b, channels * cn_volume(w.out)),
-                   .ep = {.flags = CN_EP_ROW_BIAS, .bias = bench_room(b, channels)}}, cn_blocked_driver(&w, 0, p.c < lanes, way, b->s->sums), NULL, way};
+  BlockedJob j = {{.window = w, .groups = across, .blocks = of_part / lanes, .in = bench_room(b, channels * cn_volume(w.in)),
+                   .weights = bench_room(b, rows * cn_volume(w.kernel)), .out = bench_room(b, channels * cn_volume(w.out)),
+                   .ep = {.flags = CN_EP_ROW_BIAS, .bias = bench_room(b, channels)}}, cn_blocked_driver(&w, 0, grouping, way, b->s->sums), NULL, way};
   j.scratch = bench_room(b, cn_blocked_conv_f32_scratch(&w, 0, j.a.blocks, way, lanes));
   bench_row(b, j.driver, shape_text(&p), 2.0 * (double)(channels * p.c * cn_volume(w.kernel) * cn_volume(w.out)),
             pass_bytes(&w, channels), run_blocked, &j);
 }
 
 static void bench_all_blocked(Bench *b) {
-  static const Shape slides[] = {{16, 1, 32, 32, 3, 1}, {16, 1, 20, 20, 3, 1}, {1, 1, 64, 64, 3, 1}, {1, 1, 30, 30, 3, 1}, {3, 1, 64, 64, 3, 1}, {3, 1, 30, 30, 3, 1}, {3, 1, 224, 224, 3, 2}};
+  static const Shape slides[] = {{16, 1, 32, 32, 3, 1}, {16, 1, 20, 20, 3, 1}, {16, 1, 28, 28, 3, 1}, {16, 1, 7, 7, 3, 1}, {16, 1, 28, 28, 3, 2}, {1, 1, 64, 64, 3, 1}, {1, 1, 30, 30, 3, 1}, {3, 1, 64, 64, 3, 1}, {3, 1, 30, 30, 3, 1}, {3, 1, 224, 224, 3, 2}};
+  static const Shape groups[] = {{4, 32, 56, 56, 3, 1}, {4, 32, 28, 28, 3, 1}, {4, 64, 56, 56, 3, 2}, {16, 32, 14, 14, 3, 1}, {16, 32, 7, 7, 3, 1}, {16, 32, 14, 14, 3, 2}, {24, 16, 32, 32, 3, 1},
+                                 {24, 16, 28, 28, 3, 1}, {24, 16, 14, 14, 3, 1}, {24, 16, 8, 8, 3, 1}, {24, 16, 7, 7, 3, 1}, {24, 16, 56, 56, 3, 2}, {24, 16, 7, 7, 3, 2}};
   for (size_t n = 4; n > 0; n--) {
     bench_blocked(b, n, (Shape){64, n, 56, 56, 3, 1});
     bench_blocked(b, n, (Shape){64, n, 56, 56, 1, 1});
@@ -81,10 +87,7 @@ static void bench_all_blocked(Bench *b) {
   bench_blocked(b, 4, (Shape){128, 8, 1, 512, 3, 1});
   for (size_t i = 0; i < sizeof slides / sizeof *slides; i++) bench_blocked(b, 1, slides[i]);
   if (b->s->lanes < 8) return;
-  bench_groups(b, (Shape){4, 32, 56, 56, 3, 1});
-  bench_groups(b, (Shape){4, 32, 28, 28, 3, 1});
-  bench_groups(b, (Shape){4, 64, 56, 56, 3, 2});
-  bench_groups(b, (Shape){16, 32, 14, 14, 3, 1});
+  for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) bench_groups(b, groups[i]);
 }
 
 typedef struct WinogradJob { cn_winograd_f32_args a; float *scratch; size_t side; } WinogradJob;

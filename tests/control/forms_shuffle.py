@@ -27,11 +27,11 @@ class Groups:
         self.constants[y + "_split"], self.constants[y + "_joined"] = np.array(split, np.int64), np.array(joined, np.int64)
         self.nodes += f"  {y}_r = Reshape ({x}, {y}_split)\n  {y}_t = Transpose <perm = {list(perm)}> ({y}_r)\n  {y} = Reshape ({y}_t, {y}_joined)\n"
 
-    def form(self, name, declared_in, declared_out, *calls):
+    def form(self, name, declared_in, declared_out, *calls, prefix="shuffle_"):
         def change(model):
             model.graph.initializer.extend(numpy_helper.from_array(v, k) for k, v in self.constants.items())
 
-        graph("shuffle_" + name, f"f ({declared_in}) => ({declared_out}) {{\n{self.nodes}}}", *calls, change=change)
+        graph(prefix + name, f"f ({declared_in}) => ({declared_out}) {{\n{self.nodes}}}", *calls, change=change)
 
 
 def unit(images, size, groups, channels, read_by=None):

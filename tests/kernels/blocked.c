@@ -137,12 +137,12 @@ void blocked_result(Case *c, const cn_conv_f32_args *a, size_t room, float *out)
 }
 
 /* What a run derives from the case alone: blocks at a time, those of a part in whole groups of them, whether the input stays plain, which some drivers are
- * for, or is computed by a function, or groups lie within blocks; the window, of slices where it has depth, with such parts as groups; the way of this window, or that of any, which whole tiles are for too. */
+ * for, or is computed by a function, how groups lie in blocks; the window, of slices where it has depth, with such parts as groups; the way of this window, or that of any, which whole tiles are for too. */
 typedef struct BlockedCase {
   cn_blocked_way way;
   size_t n, blocks;
   cn_blocked_input input;
-  int spread;
+  cn_blocked_grouping grouping;
   cn_window window;
 } BlockedCase;
 
@@ -152,8 +152,18 @@ static int is_dense(const cn_window *w) {
   return dense;
 }
 
+static cn_blocked_groups groups_of(const cn_window *w) { return (cn_blocked_groups){w->groups, w->c, w->m}; }
+
 static BlockedCase blocked_case(const Case *c, const cn_window *window) {
-  const cn_window flat = slices_window(window), *w = &flat;
+  const cn_blocked_grouping grouping = strstr(c->kernel, "_straddle_") ? CN_BLOCKED_STRADDLE : window->groups > 1 && window->c < c->set->lanes ? CN_BLOCKED_WITHIN : CN_BLOCKED_WHOLE;
+  cn_window flat = slices_window(window);
+  const cn_window *w = &flat;
+  if (grouping == CN_BLOCKED_STRADDLE) {
+    const cn_blocked_groups g = groups_of(window);
+    flat.c = cn_blocked_most_read(&g, c->set->lanes);
+    flat.groups = cn_ceil_div(window->groups * window->m, c->set->lanes);
+    flat.m = c->set->lanes;
+  }
   const char *copied = strstr(c->kernel, "_plain_f32_"), *tiled = copied ? copied : strstr(c->kernel, "_conv_f32_");
   const size_t n = tiled ? (size_t)(strstr(tiled, "_f32_")[strlen("_f32_")] - '0') : 1;
   const size_t lanes = c->set->lanes;
@@ -161,8 +171,8 @@ static BlockedCase blocked_case(const Case *c, const cn_window *window) {
   const cn_blocked_input input = tiled && !copied && is_dense(window) && c->index % 3 ? CN_BLOCKED_COMPUTED : plain ? CN_BLOCKED_PLAIN : CN_BLOCKED_BLOCKS;
   const int any = c->index / 2 % 2 && !strstr(c->kernel, "_slide_") && !strstr(c->kernel, "_narrow");
   const cn_blocked_way way = any ? cn_blocked_any_way(n, c->set->sums) : cn_blocked_way_of(w, input, n, lanes, c->set->sums);
-  BlockedCase k = {way, n, cn_round_up(cn_ceil_div(w->m, lanes), n), input, w->groups > 1 && w->c < lanes, *w};
-  if (k.spread) k.window.groups = cn_ceil_div(w->groups * w->m, lanes);
+  BlockedCase k = {way, n, cn_round_up(cn_ceil_div(w->m, lanes), n), input, grouping, *w};
+  if (grouping == CN_BLOCKED_WITHIN) k.window.groups = cn_ceil_div(w->groups * w->m, lanes);
   k.window.m = k.blocks * lanes;
   return k;
 }
@@ -200,6 +210,7 @@ static void run_blocked(Case *c, const cn_conv_f32_args *a, float *scratch, size
   const Stored stored = {x.in, cn_ceil_div(k.window.c, lanes), cn_volume(k.window.in), lanes};
   if (k.input == CN_BLOCKED_COMPUTED) b.pixels = stored_pixels, b.ctx = &stored;
   else b.in = x.in;
+  if (k.grouping == CN_BLOCKED_STRADDLE) b.groups = groups_of(&a->window);
   b.out = x.out;
   b.ep = x.ep;
   b.blocks = k.blocks;
@@ -217,7 +228,7 @@ static void run_blocked(Case *c, const cn_conv_f32_args *a, float *scratch, size
 
 /* Two dimensions, any window. */
 static cn_window pick_image(Case *c) {
-  cn_window w = pick_square(c, 1 + pick(c, 4), strstr(c->kernel, "_c3s2") ? 2 : 1 + pick(c, 3));
+  cn_window w = pick_square(c, 1 + pick(c, 4), strstr(c->kernel, "s2") ? 2 : 1 + pick(c, 3));
   for (int i = 1; i < 3; i++) {
     if (pick(c, 3) == 0) w.kernel[i] = 1 + pick(c, (uint32_t)w.kernel[i]);
     if (pick(c, 4) == 0) w.dilation[i] = 1 + pick(c, 2);
@@ -247,6 +258,10 @@ static cn_window pick_blocked(Case *c) {
   if (strstr(c->kernel, "_groups_")) { /* some of them a block */
     w.c = cn_min((size_t)2 << pick(c, 3), c->set->lanes / 2);
     w.groups = 2 + pick(c, (uint32_t)(2 * c->set->lanes / w.c));
+  } else if (strstr(c->kernel, "_straddle_")) { /* of any size */
+    w.c = 1 + pick(c, (uint32_t)(pick(c, 3) ? 2 : 4) * (uint32_t)c->set->lanes);
+    w.m = pick(c, 2) ? w.c : 1 + pick(c, (uint32_t)(2 * c->set->lanes));
+    w.groups = 2 + pick(c, 5);
   } else if (!colours && pick(c, 16) == 0) { /* of whole blocks */
     w.c = c->set->lanes * (1 + pick(c, 2));
     w.groups = 2 + pick(c, 2);
@@ -264,11 +279,13 @@ static cn_window pick_blocked(Case *c) {
   return w;
 }
 
-/* Whether no window is the driver's: nothing slides on one lane, which has no smaller groups, AVX2's few outputs that slide are its many, no tile is narrower than one pixel, or quicker than the wide one where both wait for their sums. */
+/* Whether no window is the driver's: nothing slides on one lane, which has no smaller groups, AVX2's even and few outputs that slide are its many, no tile is narrower than one pixel, or quicker than the wide one where both wait for their sums. */
 static int has_no_window(const Case *c) {
   const size_t sums = c->set->sums;
-  if (strstr(c->kernel, "_groups_") && c->set->lanes == 1) return 1;
-  if (strstr(c->kernel, "_slide_")) return c->set->lanes == 1 || (strstr(c->kernel, "_few") && CN_BLOCKED_SLIDE_FEW(sums) == CN_BLOCKED_SLIDE(sums));
+  if (c->set->lanes == 1 && (strstr(c->kernel, "_groups_") || strstr(c->kernel, "_straddle_") || strstr(c->kernel, "_slide_"))) return 1;
+  if (strstr(c->kernel, "_even")) return CN_BLOCKED_SLIDE_EVEN(sums) == CN_BLOCKED_SLIDE(sums);
+  if (strstr(c->kernel, "_few")) return CN_BLOCKED_SLIDE_FEW(sums) == CN_BLOCKED_SLIDE(sums);
+  if (strstr(c->kernel, "_slide_")) return 0;
   const size_t n = blocked_case(c, &(cn_window){.c = 1}).n, wide = cn_blocked_wide(n, sums);
   return strstr(c->kernel, "_narrow") && (wide == 1 || cn_blocked_time(1, n, wide - 1) == cn_blocked_time(1, n, wide));
 }
@@ -277,6 +294,13 @@ static int has_no_window(const Case *c) {
 static float *packed_parts(Case *c, const cn_conv_f32_args *a, const float *plain, const BlockedCase *k) {
   const cn_window flat = slices_window(&a->window), *w = &flat;
   const float *weights = slices_weights(c, &a->window, plain);
+  if (k->grouping == CN_BLOCKED_STRADDLE) {
+    const cn_blocked_groups g = groups_of(w);
+    const size_t floats = cn_blocked_read_by_all(&g, c->set->lanes) * c->set->lanes * cn_volume(w->kernel);
+    float *packed = guarded(c, floats);
+    if (cn_pack_straddle_f32(weights, g.n, g.c, g.m, cn_volume(w->kernel), c->set->lanes, packed) != packed + floats) fail(c, "blocks read other channels than they have weights for");
+    return packed;
+  }
   const size_t lanes = c->set->lanes, taps = cn_volume(w->kernel), parts = k->window.groups, of_part = cn_min(k->window.m, w->groups * w->m) * w->c * taps;
   float *packed = guarded(c, parts * k->blocks * lanes * w->c * taps), *at = packed;
   for (int rest = 0; rest < 2; rest++) {
@@ -298,8 +322,8 @@ static void test_blocked(Case *c) {
     cn_conv_f32_args a = {.window = pick_blocked(c)};
     cn_window *w = &a.window;
     BlockedCase k = blocked_case(c, w);
-    if (strcmp(cn_blocked_driver(&k.window, k.input, k.spread, k.way, c->set->sums), c->kernel) != 0) continue;
-    w->m = k.spread ? w->c : w->groups > 1 ? k.n * lanes * (1 + pick(c, 2)) : 1 + pick(c, (uint32_t)((pick(c, 3) ? 2 : 4) * k.n * lanes));
+    if (strcmp(cn_blocked_driver(&k.window, k.input, k.grouping, k.way, c->set->sums), c->kernel) != 0) continue;
+    if (k.grouping != CN_BLOCKED_STRADDLE) w->m = k.grouping == CN_BLOCKED_WITHIN ? w->c : w->groups > 1 ? k.n * lanes * (1 + pick(c, 2)) : 1 + pick(c, (uint32_t)((pick(c, 3) ? 2 : 4) * k.n * lanes));
     k = blocked_case(c, w);
     const float *weights = conv_operands(c, &a);
     a.weights = packed_parts(c, &a, weights, &k);
@@ -329,9 +353,25 @@ void test_cn_blocked_plain_f32_1_narrow(Case *c) { test_blocked(c); }
 void test_cn_blocked_groups_f32(Case *c) { test_blocked(c); }
 void test_cn_blocked_groups_f32_narrow(Case *c) { test_blocked(c); }
 void test_cn_blocked_groups_slide_f32(Case *c) { test_blocked(c); }
+void test_cn_blocked_groups_slide_f32_even(Case *c) { test_blocked(c); }
 void test_cn_blocked_groups_slide_f32_few(Case *c) { test_blocked(c); }
+void test_cn_blocked_groups_slide_f32_short(Case *c) { test_blocked(c); }
+void test_cn_blocked_groups_slide_f32_s2(Case *c) { test_blocked(c); }
+void test_cn_blocked_groups_slide_f32_s2_short(Case *c) { test_blocked(c); }
+void test_cn_blocked_straddle_f32(Case *c) { test_blocked(c); }
+void test_cn_blocked_straddle_f32_narrow(Case *c) { test_blocked(c); }
+void test_cn_blocked_straddle_slide_f32(Case *c) { test_blocked(c); }
+void test_cn_blocked_straddle_slide_f32_even(Case *c) { test_blocked(c); }
+void test_cn_blocked_straddle_slide_f32_few(Case *c) { test_blocked(c); }
+void test_cn_blocked_straddle_slide_f32_short(Case *c) { test_blocked(c); }
+void test_cn_blocked_straddle_slide_f32_s2(Case *c) { test_blocked(c); }
+void test_cn_blocked_straddle_slide_f32_s2_short(Case *c) { test_blocked(c); }
 void test_cn_blocked_slide_f32(Case *c) { test_blocked(c); }
+void test_cn_blocked_slide_f32_even(Case *c) { test_blocked(c); }
 void test_cn_blocked_slide_f32_few(Case *c) { test_blocked(c); }
+void test_cn_blocked_slide_f32_short(Case *c) { test_blocked(c); }
+void test_cn_blocked_slide_f32_s2(Case *c) { test_blocked(c); }
+void test_cn_blocked_slide_f32_s2_short(Case *c) { test_blocked(c); }
 void test_cn_blocked_slide_f32_c1(Case *c) { test_blocked(c); }
 void test_cn_blocked_slide_f32_c1_few(Case *c) { test_blocked(c); }
 void test_cn_blocked_slide_f32_c3(Case *c) { test_blocked(c); }

@@ -126,7 +126,7 @@ float *conv_operands(Case *c, cn_conv_f32_args *a) {
   const size_t n_weights = w->groups * w->m * w->c * cn_volume(w->kernel), n_bias = w->groups * w->m;
   const size_t ins = w->images * w->groups * w->c * cn_volume(w->in), outs = w->images * n_bias * cn_volume(w->out);
   float *in = guarded_values(c, ins), *weights = guarded_values(c, n_weights);
-  if (pick(c, 8) == 0) in[pick(c, (uint32_t)ins)] = pick(c, 2) ? NAN : -INFINITY;
+  if (!strstr(c->kernel, "_straddle_") && pick(c, 8) == 0) in[pick(c, (uint32_t)ins)] = pick(c, 2) ? NAN : -INFINITY; /* those multiply by zeros, too */
   for (size_t i = 0; i < n_weights; i++)
     if (weights[i] == 0.0f) weights[i] = 1.0f; /* an infinite input times an exact zero is not what is tested */
   a->in = in;

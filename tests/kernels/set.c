@@ -280,10 +280,16 @@ static BlockedRun *blocked_driver(const char *name) {
       ROW(cn_blocked_conv_f32_1), ROW(cn_blocked_conv_f32_1_narrow), ROW(cn_blocked_plain_f32_4),
       ROW(cn_blocked_plain_f32_4_narrow), ROW(cn_blocked_plain_f32_3), ROW(cn_blocked_plain_f32_3_narrow),
       ROW(cn_blocked_plain_f32_2), ROW(cn_blocked_plain_f32_2_narrow), ROW(cn_blocked_plain_f32_1),
-      ROW(cn_blocked_plain_f32_1_narrow), ROW(cn_blocked_slide_f32),
-      ROW(cn_blocked_slide_f32_few), ROW(cn_blocked_slide_f32_c1), ROW(cn_blocked_slide_f32_c1_few),
+      ROW(cn_blocked_plain_f32_1_narrow), ROW(cn_blocked_slide_f32_c1), ROW(cn_blocked_slide_f32_c1_few),
       ROW(cn_blocked_slide_f32_c3), ROW(cn_blocked_slide_f32_c3_few), ROW(cn_blocked_slide_f32_c3s2),
-      ROW(cn_blocked_groups_f32), ROW(cn_blocked_groups_f32_narrow), ROW(cn_blocked_groups_slide_f32), ROW(cn_blocked_groups_slide_f32_few),
+      ROW(cn_blocked_groups_f32), ROW(cn_blocked_groups_f32_narrow), ROW(cn_blocked_straddle_f32),
+      ROW(cn_blocked_straddle_f32_narrow), ROW(cn_blocked_slide_f32), ROW(cn_blocked_slide_f32_even),
+      ROW(cn_blocked_slide_f32_few), ROW(cn_blocked_slide_f32_short), ROW(cn_blocked_slide_f32_s2),
+      ROW(cn_blocked_slide_f32_s2_short), ROW(cn_blocked_groups_slide_f32), ROW(cn_blocked_groups_slide_f32_even),
+      ROW(cn_blocked_groups_slide_f32_few), ROW(cn_blocked_groups_slide_f32_short), ROW(cn_blocked_groups_slide_f32_s2),
+      ROW(cn_blocked_groups_slide_f32_s2_short), ROW(cn_blocked_straddle_slide_f32), ROW(cn_blocked_straddle_slide_f32_even),
+      ROW(cn_blocked_straddle_slide_f32_few), ROW(cn_blocked_straddle_slide_f32_short), ROW(cn_blocked_straddle_slide_f32_s2),
+      ROW(cn_blocked_straddle_slide_f32_s2_short),
 #undef ROW
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
