@@ -452,9 +452,10 @@ CN_KERNEL void cn_blocked_slide_step2_f32(cn_blocked_row p, size_t c, const cn_v
 }
 
 /* The same of all channels, whose taps' weights are run * LANES apart, for each of one or two rows: sums[rows][n]. */
-CN_KERNEL void cn_blocked_slide_products_f32(cn_blocked_row p, cn_blocked_row q, size_t rows, const float *weights, size_t run, int spread, size_t pitch,
-                                             size_t stride, size_t taps, size_t n, cn_vf32 *sums) {
-  for (size_t c = 0; c < run; c++, weights += CN_VF32_LANES) {
+CN_KERNEL void cn_blocked_slide_products_f32(cn_blocked_row p, cn_blocked_row q, size_t rows, const float *weights, const float *ahead, size_t step, size_t run,
+                                             int spread, size_t pitch, size_t stride, size_t taps, size_t n, cn_vf32 *sums) {
+  for (size_t c = 0; c < run; c++, weights += CN_VF32_LANES, ahead += step) {
+    CN_PREFETCH(ahead);
     cn_vf32 w[3];
     CN_UNROLL(3)
     for (size_t t = 0; t < taps; t++) w[t] = cn_vf32_load(weights + t * run * CN_VF32_LANES);
@@ -479,16 +480,16 @@ CN_KERNEL cn_blocked_row cn_blocked_slide_on(cn_blocked_row p, size_t pitch) {
 }
 
 /* All taps of a row of the window, three at a time; q: the second row. */
-CN_KERNEL void cn_blocked_slide_row_f32(cn_blocked_row p, cn_blocked_row q, size_t rows, const float *weights, size_t run, int spread, size_t pitch,
-                                        size_t stride, size_t taps, size_t n, cn_vf32 *sums) {
-  for (; taps >= 3; taps -= 3, weights += 3 * run * CN_VF32_LANES) {
+CN_KERNEL void cn_blocked_slide_row_f32(cn_blocked_row p, cn_blocked_row q, size_t rows, const float *weights, const float *ahead, size_t step, size_t run,
+                                        int spread, size_t pitch, size_t stride, size_t taps, size_t n, cn_vf32 *sums) {
+  for (; taps >= 3; taps -= 3, weights += 3 * run * CN_VF32_LANES, ahead += step * run) {
     const cn_blocked_row p3 = cn_blocked_slide_three(p, taps == 3, pitch, stride, n), q3 = cn_blocked_slide_three(q, taps == 3, pitch, stride, n);
-    cn_blocked_slide_products_f32(p3, q3, rows, weights, run, spread, pitch, stride, 3, n, sums);
+    cn_blocked_slide_products_f32(p3, q3, rows, weights, ahead, step, run, spread, pitch, stride, 3, n, sums);
     p = cn_blocked_slide_on(p, pitch);
     q = cn_blocked_slide_on(q, pitch);
   }
-  if (taps == 2) cn_blocked_slide_products_f32(p, q, rows, weights, run, spread, pitch, stride, 2, n, sums);
-  else if (taps) cn_blocked_slide_products_f32(p, q, rows, weights, run, spread, pitch, stride, 1, n, sums);
+  if (taps == 2) cn_blocked_slide_products_f32(p, q, rows, weights, ahead, step, run, spread, pitch, stride, 2, n, sums);
+  else if (taps) cn_blocked_slide_products_f32(p, q, rows, weights, ahead, step, run, spread, pitch, stride, 1, n, sums);
 }
 
 /* n pixels of a row of blocks from place x on, zeros where that is outside, as all are of no row; where that is more than one at an end, a copy. From
@@ -527,11 +528,11 @@ CN_KERNEL const float *cn_blocked_slide_line_f32(const cn_blocked_job *j, size_t
 
 /* The outputs of `rows` rows from y on, one or two, of which `inside` are there, from x on, of which the first `skip` of each were stored before; pitch, stride, rows, n: literals,
  * pitch 0 for blocks. */
-CN_KERNEL void cn_blocked_slide_tile_f32(const cn_blocked_job *j, size_t first, const float *weights, cn_vf32 bias, size_t y, size_t inside, size_t x,
-                                         size_t skip, cn_blocked_grouping grouping, size_t pitch, size_t stride, size_t rows, size_t n) {
+CN_KERNEL void cn_blocked_slide_tile_f32(const cn_blocked_job *j, size_t first, const float *weights, const float *ahead, size_t step, cn_vf32 bias, size_t y,
+                                         size_t inside, size_t x, size_t skip, cn_blocked_grouping grouping, size_t pitch, size_t stride, size_t rows, size_t n) {
   const cn_blocked_walk *k = j->walk;
   const cn_window *w = &j->args->window;
-  const size_t lanes = CN_VF32_LANES, taps = w->kernel[2], seen = (n - 1) * stride + taps;
+  const size_t lanes = CN_VF32_LANES, taps = w->kernel[2], seen = (n - 1) * stride + taps, turns = cn_ceil_div(taps, 3);
   CN_ALIGN(64) float room[2 * (2 * CN_BLOCKED_F32_SLIDE_EVEN + CN_BLOCKED_SLIDE_TAPS) * CN_VF32_LANES];
   CN_ALIGN(64) float held[16 * CN_VF32_LANES];
   cn_vf32 sums[16];
@@ -543,18 +544,18 @@ CN_KERNEL void cn_blocked_slide_tile_f32(const cn_blocked_job *j, size_t first, 
     const size_t begin = grouping == CN_BLOCKED_STRADDLE && b == 0 ? k->begin : 0, run = pitch ? pitch : (left == 1 ? k->last : lanes) - begin;
     left = left == 1 ? k->slice : left - 1;
     since += run * w->kernel[1] * taps;
-    for (size_t ky = 0; ky < w->kernel[1]; ky++, weights += taps * run * lanes) {
+    for (size_t ky = 0; ky < w->kernel[1]; ky++, weights += taps * run * lanes, ahead += turns * run * step) {
       const float *in = cn_blocked_slide_line_f32(j, b, y, ky), *below = rows == 2 && inside > 1 ? cn_blocked_slide_line_f32(j, b, y + 1, ky) : NULL;
       if (!in && !below) continue;
       if (pitch) {
         const float *at = in + x * stride * pitch;
         const cn_blocked_row p = {at, at + pitch, at + (seen - 1) * pitch};
-        cn_blocked_slide_row_f32(p, p, 1, weights, run, 0, pitch, stride, taps, n, sums);
+        cn_blocked_slide_row_f32(p, p, 1, weights, ahead, step, run, 0, pitch, stride, taps, n, sums);
       } else {
         const cn_blocked_row p = cn_blocked_slide_pixels_f32(in, (ptrdiff_t)(x * stride) - w->pad[2], seen, k->w.in[2], begin, j->zeros, room);
         cn_blocked_row q = p;
         if (rows == 2) q = cn_blocked_slide_pixels_f32(below, (ptrdiff_t)(x * stride) - w->pad[2], seen, k->w.in[2], begin, j->zeros, room + (2 * CN_BLOCKED_F32_SLIDE_EVEN + CN_BLOCKED_SLIDE_TAPS) * CN_VF32_LANES);
-        cn_blocked_slide_row_f32(p, q, rows, weights, run, grouping == CN_BLOCKED_WITHIN, lanes, stride, taps, n, sums);
+        cn_blocked_slide_row_f32(p, q, rows, weights, ahead, step, run, grouping == CN_BLOCKED_WITHIN, lanes, stride, taps, n, sums);
       }
     }
   }
@@ -574,13 +575,13 @@ CN_KERNEL void cn_blocked_slide_group_f32(const cn_blocked_job *j, size_t first,
   const size_t width = w->out[2], lanes = CN_VF32_LANES;
   const cn_vf32 bias = ep->flags & CN_EP_ROW_BIAS ? cn_vf32_load(ep->bias + first % (w->groups * w->m / lanes) * lanes) : cn_vf32_zero();
   const size_t y0 = j->p0 / width, y1 = j->p1 / width, own = j->walk->depth * lanes, tiles = cn_ceil_div(y1 - y0, rows) * cn_ceil_div(width, n);
-  const size_t share = cn_round_up(cn_ceil_div(own, cn_max(tiles, 1)), 16);
+  const size_t turns = own / lanes / w->kernel[2] * cn_ceil_div(w->kernel[2], 3), step = cn_min(16, cn_ceil_div(own, cn_max(tiles * turns, 1))), share = turns * step;
   const float *ahead = weights + own;
   for (size_t y = y0; y < y1; y += rows) {
     for (size_t from = 0; from < width; from += n) {
       const size_t x = cn_min(from, width - n);
-      for (const float *until = ahead + cn_min(share, (size_t)(end - ahead)); ahead < until; ahead += 16) CN_PREFETCH(ahead);
-      cn_blocked_slide_tile_f32(j, first, weights, bias, y, y1 - y, x, from - x, grouping, pitch, stride, rows, n);
+      cn_blocked_slide_tile_f32(j, first, weights, share < (size_t)(end - ahead) ? ahead : weights, step, bias, y, y1 - y, x, from - x, grouping, pitch, stride, rows, n);
+      ahead += cn_min(share, (size_t)(end - ahead));
     }
   }
 }
