@@ -368,6 +368,13 @@ static bool unit_stride(const NestPrinter *p, uint32_t axis) { /* some load walk
   return false;
 }
 
+/* Maxima along rows that are too short for lanes: each waits for the one before, unless several rows go side by side, by strided loads. Compilers see that for themselves
+ * of sums, and of rows of up to eight. */
+static bool takes_turns(const NestPrinter *p, int64_t row, int64_t rows) {
+  const ReduceKind kind = p->n->reduce;
+  return (kind == REDUCE_MAX || kind == REDUCE_MIN) && row > 8 && rows >= LANES && rows < INT64_MAX && p->c->opt->target->vector_bits > 32;
+}
+
 static void print_reduce(NestPrinter *p) {
   const Nest *n = p->n;
   p->outer = n->n_axes - n->n_reduce;
@@ -380,6 +387,7 @@ static void print_reduce(NestPrinter *p) {
   if (p->outer) (void)dim_is_const(n->extent[p->outer - 1], &strip);
   if (n->n_reduce && p->outer && unit_stride(p, p->outer - 1) && !unit_stride(p, n->n_axes - 1) && strip >= 4) reduce_strips(p);
   else if (n->n_reduce && last >= 2 * LANES) reduce_lanes(p);
+  else if (n->n_reduce && p->outer && takes_turns(p, last, strip)) reduce_strips(p);
   else reduce_plain(p);
 }
 

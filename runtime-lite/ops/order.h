@@ -82,10 +82,32 @@ CN_INLINE void cn_candidate_sink(cn_candidate *heap, size_t n, size_t i, cn_cand
   heap[i] = c;
 }
 
-/* The k first of n elements at x, x + step ..., in order, in heap [k]. */
+/* Whether x comes behind `last` or is its equal, and neither is a NaN. */
+CN_INLINE int cn_candidate_behind(float x, float last, int largest) { return largest ? x <= last : x >= last; }
+
+/* How many of n numbers, whole runs of 16 of them, do. */
+CN_INLINE size_t cn_candidates_behind(const float *x, size_t n, float last, int largest) {
+  size_t i = 0;
+  for (; i + 16 <= n; i += 16) {
+    int any = 0;
+    for (size_t l = 0; l < 16; l++) any |= !cn_candidate_behind(x[i + l], last, largest);
+    if (any) break;
+  }
+  return i;
+}
+
+/* The k first of n elements at x, x + step ..., in order, in heap [k]. Of many few get into the heap: the others are passed over 16 at a time. */
 CN_INLINE void cn_candidates(const castnet_tensor *t, size_t x, size_t step, size_t n, size_t k, int largest, cn_candidate *heap) {
+  const float *row = t->dtype == 1 && step == 1 && k > 0 ? (const float *)t->data + x : NULL;
+  size_t looked = k; /* those ahead of it are not behind the heap, as far as is known */
   for (size_t i = 0; i < n; i++) {
     cn_candidate c;
+    if (row && i == looked) {
+      i += cn_candidates_behind(row + i, n - i, row[heap[0].at], largest);
+      looked = i + 16;
+      if (i == n) break;
+    }
+    if (row && i >= k && cn_candidate_behind(row[i], row[heap[0].at], largest)) continue;
     c.key = cn_order_key(t, x + i * step);
     if (!largest) c.key = ~c.key;
     c.at = (int64_t)i;
