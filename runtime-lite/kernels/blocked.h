@@ -70,7 +70,7 @@ typedef struct cn_blocked_range {
 CN_INLINE cn_blocked_range cn_blocked_reads(const cn_blocked_groups *g, size_t block, size_t lanes) {
   const size_t first = block * lanes, end = cn_min(first + lanes, g->n * g->m), whole = g->m / cn_min(lanes, g->m & (~g->m + 1)); /* blocks from one that begins with a group to the next */
   cn_blocked_range r = {first / g->m * g->c, ((end - 1) / g->m + 1) * g->c, 0};
-  if (block) r.before = ((first - 1) / g->m + block - (block - 1) / whole) * g->c; /* one group a block, and each once more */
+  if (block) r.before = ((first - 1) / g->m + block - (block - 1) / whole) * g->c; /* groups that begin before it, each once more for each further block that it lies in */
   return r;
 }
 

@@ -533,7 +533,7 @@ CN_KERNEL void cn_blocked_slide_tile_f32(const cn_blocked_job *j, size_t first, 
   const cn_blocked_walk *k = j->walk;
   const cn_window *w = &j->args->window;
   const size_t lanes = CN_VF32_LANES, taps = w->kernel[2], seen = (n - 1) * stride + taps, turns = cn_ceil_div(taps, 3);
-  CN_ALIGN(64) float room[2 * (2 * CN_BLOCKED_F32_SLIDE_EVEN + CN_BLOCKED_SLIDE_TAPS) * CN_VF32_LANES];
+  CN_ALIGN(64) float room[(2 * CN_BLOCKED_F32_SLIDE_EVEN + CN_BLOCKED_SLIDE_TAPS) * CN_VF32_LANES], room2[sizeof room / sizeof *room];
   CN_ALIGN(64) float held[16 * CN_VF32_LANES];
   cn_vf32 sums[16];
   CN_UNROLL(16)
@@ -554,7 +554,7 @@ CN_KERNEL void cn_blocked_slide_tile_f32(const cn_blocked_job *j, size_t first, 
       } else {
         const cn_blocked_row p = cn_blocked_slide_pixels_f32(in, (ptrdiff_t)(x * stride) - w->pad[2], seen, k->w.in[2], begin, j->zeros, room);
         cn_blocked_row q = p;
-        if (rows == 2) q = cn_blocked_slide_pixels_f32(below, (ptrdiff_t)(x * stride) - w->pad[2], seen, k->w.in[2], begin, j->zeros, room + (2 * CN_BLOCKED_F32_SLIDE_EVEN + CN_BLOCKED_SLIDE_TAPS) * CN_VF32_LANES);
+        if (rows == 2) q = cn_blocked_slide_pixels_f32(below, (ptrdiff_t)(x * stride) - w->pad[2], seen, k->w.in[2], begin, j->zeros, room2);
         cn_blocked_slide_row_f32(p, q, rows, weights, ahead, step, run, grouping == CN_BLOCKED_WITHIN, lanes, stride, taps, n, sums);
       }
     }
@@ -567,7 +567,7 @@ CN_KERNEL void cn_blocked_slide_tile_f32(const cn_blocked_job *j, size_t first, 
   if (rows == 2 && inside > 1) cn_finish_vectors_f32(&j->args->ep, sums + n, n, skip, j->args->out, (first * j->pixels + (y + 1) * w->out[2] + x) * lanes);
 }
 
-/* A job's rows; the last outputs of a row by a tile that begins before them. pitch, stride, rows, n: as above. */
+/* A job's rows; the last outputs of a row by a tile that begins before them. Each tile asks for its share of the weights behind these. pitch, stride, rows, n: as above. */
 CN_KERNEL void cn_blocked_slide_group_f32(const cn_blocked_job *j, size_t first, const float *weights, const float *end, cn_blocked_grouping grouping,
                                           size_t pitch, size_t stride, size_t rows, size_t n) {
   const cn_window *w = &j->args->window;
@@ -576,7 +576,7 @@ CN_KERNEL void cn_blocked_slide_group_f32(const cn_blocked_job *j, size_t first,
   const cn_vf32 bias = ep->flags & CN_EP_ROW_BIAS ? cn_vf32_load(ep->bias + first % (w->groups * w->m / lanes) * lanes) : cn_vf32_zero();
   const size_t y0 = j->p0 / width, y1 = j->p1 / width, own = j->walk->depth * lanes, tiles = cn_ceil_div(y1 - y0, rows) * cn_ceil_div(width, n);
   const size_t turns = own / lanes / w->kernel[2] * cn_ceil_div(w->kernel[2], 3), step = cn_min(16, cn_ceil_div(own, cn_max(tiles * turns, 1))), share = turns * step;
-  const float *ahead = weights + own;
+  const float *ahead = weights + cn_min(own, (size_t)(end - weights));
   for (size_t y = y0; y < y1; y += rows) {
     for (size_t from = 0; from < width; from += n) {
       const size_t x = cn_min(from, width - n);
