@@ -180,12 +180,6 @@ static uint32_t lower_dense_weights(Lower *l, const Node *n, const Shape *shape,
   return pack_dense(l, s, shape, w);
 }
 
-static cn_blocked_grouping grouping_of(const Shape *s, size_t groups) {
-  const size_t m = s->m / groups;
-  if (s->c % s->block == 0 && m % s->block == 0) return CN_BLOCKED_WHOLE;
-  return s->c == m && s->block % m == 0 ? CN_BLOCKED_WITHIN : CN_BLOCKED_STRADDLE;
-}
-
 bool lower_blocked_conv(Lower *l, const Node *n, ConvStep *s) {
   DimCtx *c = l->p->dims;
   const Value *w = n->in[1], *bias = n->n_in > 2 ? n->in[2] : NULL;
@@ -199,13 +193,11 @@ bool lower_blocked_conv(Lower *l, const Node *n, ConvStep *s) {
   s->kernel = w->type.dims + 2;
   s->depthwise = s->attr.group > 1 && shape.c == 1;
   if (s->attr.group > 1 && !s->depthwise) {
-    shape.grouping = grouping_of(&shape, (size_t)s->attr.group);
+    shape.groups = (cn_blocked_groups){(size_t)s->attr.group, shape.c, shape.m / (size_t)s->attr.group};
+    shape.grouping = cn_blocked_grouping_of(&shape.groups, shape.block);
     shape.parts = shape.grouping == CN_BLOCKED_WHOLE ? (size_t)s->attr.group : shape.blocks;
   }
-  if (shape.grouping == CN_BLOCKED_STRADDLE) {
-    shape.groups = (cn_blocked_groups){(size_t)s->attr.group, shape.c, shape.m / (size_t)s->attr.group};
-    s->straddle = (Straddle){shape.c, shape.groups.m, cn_blocked_most_read(&shape.groups, shape.block)};
-  }
+  if (shape.grouping == CN_BLOCKED_STRADDLE) s->straddle = (Straddle){shape.c, shape.groups.m, cn_blocked_most_read(&shape.groups, shape.block)};
   shape.blocks /= shape.parts;
   s->parts = (uint32_t)shape.parts;
   s->w_packed = true;

@@ -340,18 +340,14 @@ static Value *of_rank_4(Builder *b, Value *v) {
   return v->data ? ir_add_const(b->ir, type_tensor(b->ir, DT_f32, 4, dims), v->data, v->name) : build_reshape(b, v, 4, dims);
 }
 
-/* Whether of groups across the ends of blocks no more than half of the products are with zeros, which stand where an output's group has no channel. Of one
- * tap plain kernels, which have all outputs of a group at once, are as quick, and shuffle channels as they store. */
-static bool straddle_well(const Layout *l, const ConvAttr *a, const Value *w, int64_t c, int64_t m) {
-  if (area_of(w) == 1) return false;
-  const cn_blocked_groups g = {(size_t)a->group, (size_t)c, (size_t)m};
-  return cn_blocked_read_by_all(&g, (size_t)l->block) * (size_t)l->block <= 2 * g.n * g.m * g.c;
-}
-
-/* Whether groups are whole blocks, or a block is several whole groups, with as many outputs, or they lie across the ends of blocks well. */
+/* Whether groups are whole blocks, or a block is several whole groups, with as many outputs, or no more than half of the products are with zeros, which stand where an
+ * output's group has no channel, of groups across the ends of blocks. Of those with one tap plain kernels, which have all outputs of a group at once, are as quick, and
+ * shuffle channels as they store. */
 static bool groups_fit(const Layout *l, const ConvAttr *a, const Value *w) {
-  const int64_t c = layout_size(w, 1), m = layout_size(w, 0) / a->group;
-  return c > 1 && ((c % l->block == 0 && m % l->block == 0) || (c == m && c < l->block && l->block % c == 0) || straddle_well(l, a, w, c, m));
+  const size_t lanes = (size_t)l->block;
+  const cn_blocked_groups g = {(size_t)a->group, (size_t)layout_size(w, 1), (size_t)(layout_size(w, 0) / a->group)};
+  if (g.c < 2) return false;
+  return cn_blocked_grouping_of(&g, lanes) != CN_BLOCKED_STRADDLE || (area_of(w) > 1 && cn_blocked_read_by_all(&g, lanes) * lanes <= 2 * g.n * g.m * g.c);
 }
 
 /* Kernels count the floats of a block of an image's places in 32 bits: a check in front of a run where sizes are open. False where they never fit. */

@@ -57,10 +57,15 @@ typedef enum cn_blocked_grouping {
   CN_BLOCKED_STRADDLE
 } cn_blocked_grouping;
 
-/* Groups across the ends of blocks: n of c channels and m outputs each. The window's groups are the blocks of outputs; m 0: none. */
+/* n groups of c channels and m outputs each. Of those across the ends of blocks, and within them, the window's groups are the blocks of outputs. */
 typedef struct cn_blocked_groups {
   size_t n, c, m;
 } cn_blocked_groups;
+
+CN_INLINE cn_blocked_grouping cn_blocked_grouping_of(const cn_blocked_groups *g, size_t lanes) {
+  if (g->c % lanes == 0 && g->m % lanes == 0) return CN_BLOCKED_WHOLE;
+  return g->c == g->m && lanes % g->c == 0 ? CN_BLOCKED_WITHIN : CN_BLOCKED_STRADDLE;
+}
 
 /* Channels from .. to of all groups that one output block has a part of, and those that the blocks before it read, all together. */
 typedef struct cn_blocked_range {

@@ -17,7 +17,7 @@ typedef struct cn_blocked_conv_f32_args {
   cn_window window;     /* groups: such parts; of each c: channels as they lie in `in`, or of a smaller group; m: output channels, a multiple of the LANES */
   cn_blocked_input input; /* CN_BLOCKED_PLAIN: in is [images][c][height][width] */
   cn_blocked_slices slices; /* of blocks, no groups: images of the window are slices of the result */
-  cn_blocked_groups groups; /* across the ends of blocks, window.c: cn_blocked_most_read */
+  cn_blocked_groups groups; /* where they lie across the ends of blocks, with window.c cn_blocked_most_read of them */
   size_t first, blocks; /* output blocks of this call, of each part: a multiple of what the driver takes at a time */
   const float *in;      /* CN_BLOCKED_COMPUTED: none, but: */
   cn_blocked_pixels_f32 *pixels;

@@ -53,8 +53,8 @@ static void bench_blocked(Bench *b, size_t n, Shape p) {
 /* p.m groups of p.c channels: whole blocks, several in a block, or across the ends of blocks. */
 static void bench_groups(Bench *b, Shape p) {
   const size_t lanes = b->s->lanes, groups = p.m, channels = groups * p.c;
-  const cn_blocked_grouping grouping = p.c % lanes == 0 ? CN_BLOCKED_WHOLE : lanes % p.c == 0 ? CN_BLOCKED_WITHIN : CN_BLOCKED_STRADDLE;
   const cn_blocked_groups across = {groups, p.c, p.c};
+  const cn_blocked_grouping grouping = cn_blocked_grouping_of(&across, lanes);
   const size_t of_part = grouping == CN_BLOCKED_WHOLE ? p.c : lanes, rows = grouping == CN_BLOCKED_STRADDLE ? cn_blocked_read_by_all(&across, lanes) * lanes : channels * p.c;
   p.m = channels;
   cn_window w = window_of(&p);
