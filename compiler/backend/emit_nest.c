@@ -1,11 +1,10 @@
-/* Nests as loops. Four shapes: a map; a reduction whose innermost axis is reduced, in lanes that are joined by a fixed tree; a
- * reduction over strips of an outer axis; a scan or scatter, in order. */
+/* Nests as loops: maps and scatters. Reductions and scans: emit_reduce.c. */
 #include "backend/emit_nest.h"
 
 #include "backend/language.h"
 #include "lower/share.h"
 
-enum { LANES = 16, STRIP = 64, BLOCK = 2048, TURNED = 64, UNROLLED = 64 /* turns: clang may unroll a loop of so few */ };
+enum { LANES = NEST_LANES, TURNED = 64, UNROLLED = 64 /* turns: clang may unroll a loop of so few */ };
 
 const char *nest_index_type(const NestPrinter *p) { return p->wide ? "int64_t" : "int32_t"; }
 
@@ -18,7 +17,7 @@ Str nest_axis_end(NestPrinter *p, uint32_t axis) {
 
 const char *nest_axis_begin(const NestPrinter *p, uint32_t axis) { return p->parted == axis ? "b0" : "0"; }
 
-static const char *axis_name(const NestPrinter *p, uint32_t axis) { return arena_printf(p->c->arena, "i%u", axis).ptr; }
+const char *nest_axis_name(const NestPrinter *p, uint32_t axis) { return arena_printf(p->c->arena, "i%u", axis).ptr; }
 
 void nest_open_loop(NestPrinter *p, uint32_t axis, unsigned indent) {
   const Str end = nest_axis_end(p, axis);
@@ -26,6 +25,19 @@ void nest_open_loop(NestPrinter *p, uint32_t axis, unsigned indent) {
 }
 
 void nest_close_loop(NestPrinter *p, unsigned indent) { sb_printf(p->b, "%*s}\n", (int)indent, ""); }
+
+unsigned nest_open_loops(NestPrinter *p, ExprPrinter *e, uint32_t from, uint32_t to, unsigned indent) {
+  for (uint32_t j = from; j < to; j++, indent += 2) {
+    nest_open_loop(p, j, indent);
+    expr_print_depth(e, p->b, j + 1, indent + 2);
+  }
+  return indent;
+}
+
+unsigned nest_close_loops(NestPrinter *p, uint32_t n, unsigned indent) {
+  for (uint32_t j = 0; j < n; j++) nest_close_loop(p, indent -= 2);
+  return indent;
+}
 
 ExprPrinter nest_map_printer(NestPrinter *p) {
   return expr_printer(p->c, &p->n->map, p->n->n_axes, p->coords, p->n->loads, p->load_pointers, NULL, "t", p->wide);
@@ -84,7 +96,7 @@ static void print_lanes(NestPrinter *p, ExprPrinter *e, ExprPrinter *rest, unsig
   int64_t extent;
   sb_printf(b, "%*s%s i%u = %s;\n", (int)indent, "", nest_index_type(p), last, nest_axis_begin(p, last));
   sb_printf(b, "%*sfor (; i%u + %d <= %s; i%u += %d) {\n", (int)indent, "", last, LANES, size.ptr, last, LANES);
-  expr_print_lane_calls(e, b, &(LaneLoop){last + 1, LANES, NULL, "int", "l", axis_name(p, last)}, indent + 2);
+  expr_print_lane_calls(e, b, &(LaneLoop){last + 1, LANES, NULL, "int", "l", nest_axis_name(p, last)}, indent + 2);
   sb_printf(b, "%*sCN_LANES\n%*sfor (int l = 0; l < %d; l++) {\n", (int)indent + 2, "", (int)indent + 2, "", LANES);
   expr_print_depth(e, b, last + 1, indent + 4);
   nest_store(p, e, expr_print_result(e), indent + 4);
@@ -173,247 +185,12 @@ static void print_map(NestPrinter *p) {
   p->may_fail |= e.may_fail;
 }
 
-/* ---- reductions ----------------------------------------------------------------------------------------------------------------- */
-Str nest_combine(NestPrinter *p, Str a, Str b) {
-  Str args[2] = {a, b};
-  return expr_bare(expr_fn_text(p->c, reduce_combiner(p->n->reduce), p->n->acc, args));
-}
-
-void nest_finish(NestPrinter *p, Str acc, const Str *coords, unsigned indent) {
-  const Nest *n = p->n;
-  Str *given = NEW_ARRAY(p->c->arena, Str, n->n_post_loads + 1), *pointers = NEW_ARRAY(p->c->arena, Str, n->n_post_loads + 1);
-  Access *accesses = NEW_ARRAY(p->c->arena, Access, n->n_post_loads + 1);
-  given[0] = acc;
-  for (uint32_t k = 0; k < n->n_post_loads; k++) {
-    pointers[k + 1] = p->post_pointers[k];
-    accesses[k + 1] = n->post_loads[k];
-  }
-  ExprPrinter e = expr_printer(p->c, &n->post, p->outer, coords, accesses, pointers, given, "u", p->wide);
-  for (unsigned d = 0; d <= p->outer; d++) expr_print_depth(&e, p->b, d, indent);
-  nest_store(p, &e, expr_print_result(&e), indent);
-  p->may_fail |= e.may_fail;
-}
-
-void nest_declare_acc(NestPrinter *p, const char *array, unsigned indent) {
-  Str zero = expr_const_text(p->c, p->n->acc, reduce_identity(p->n->reduce, p->n->acc));
-  sb_printf(p->b, "%*s%s acc%s = %.*s;\n", (int)indent, "", expr_register_ctype(p->n->acc), array, STR_WHOLE(expr_bare(zero)));
-}
-
-/* Opens loops [from, to), printing what becomes known in each. */
-static unsigned open_loops(NestPrinter *p, ExprPrinter *e, uint32_t from, uint32_t to, unsigned indent) {
-  for (uint32_t j = from; j < to; j++, indent += 2) {
-    nest_open_loop(p, j, indent);
-    expr_print_depth(e, p->b, j + 1, indent + 2);
-  }
-  return indent;
-}
-
-static unsigned close_loops(NestPrinter *p, uint32_t n, unsigned indent) {
-  for (uint32_t j = 0; j < n; j++) nest_close_loop(p, indent -= 2);
-  return indent;
-}
-
-static void reduce_plain(NestPrinter *p) {
-  const Nest *n = p->n;
-  ExprPrinter e = nest_map_printer(p);
-  expr_print_depth(&e, p->b, 0, 2);
-  unsigned indent = open_loops(p, &e, 0, p->outer, 2);
-  nest_declare_acc(p, "", indent);
-  unsigned inner = open_loops(p, &e, p->outer, n->n_axes, indent);
-  sb_printf(p->b, "%*sacc = ", (int)inner, "");
-  sb_str(p->b, nest_combine(p, STR("acc"), expr_print_result(&e)));
-  sb_puts(p->b, ";\n");
-  (void)close_loops(p, n->n_reduce, inner);
-  nest_finish(p, STR("acc"), p->coords, indent);
-  (void)close_loops(p, p->outer, indent);
-  p->may_fail |= e.may_fail;
-}
-
-/* acc[l] combined with the expression at coordinate `base + l` of the last axis, for l below `count`. */
-static void lane_loop(NestPrinter *p, ExprPrinter *e, const char *count, unsigned indent) {
-  StrBuf *b = p->b;
-  sb_printf(b, "%*sfor (int l = 0; l < %s; l++) {\n", (int)indent, "", count);
-  expr_print_depth(e, b, p->n->n_axes, indent + 2);
-  sb_printf(b, "%*sacc[l] = ", (int)indent + 2, "");
-  sb_str(b, nest_combine(p, STR("acc[l]"), expr_print_result(e)));
-  sb_printf(b, ";\n%*s}\n", (int)indent, "");
-}
-
-/* Runs of the innermost axis: lanes of the whole run, then the rest, if there can be any. `from` and `to` are texts of its bounds. */
-static void lane_runs(NestPrinter *p, ExprPrinter *e, ExprPrinter *plain, const char *from, const char *to, int rest, unsigned indent) {
-  const uint32_t last = p->n->n_axes - 1;
-  StrBuf *b = p->b;
-  sb_printf(b, "%*s%s i%u = %s;\n", (int)indent, "", nest_index_type(p), last, from);
-  sb_printf(b, "%*sfor (; i%u + %d <= %s; i%u += %d) {\n", (int)indent, "", last, LANES, to, last, LANES);
-  expr_print_lane_calls(e, b, &(LaneLoop){last + 1, LANES, NULL, "int", "l", axis_name(p, last)}, indent + 2);
-  lane_loop(p, e, "16", indent + 2);
-  nest_close_loop(p, indent);
-  if (rest == 0) return;
-  Str count = rest > 0 ? arena_printf(p->c->arena, "%d", rest) : arena_printf(p->c->arena, "(int)(%s - i%u)", to, last);
-  lane_loop(p, plain, count.ptr, indent);
-}
-
-static void declare_lanes(NestPrinter *p, const char *name, unsigned indent) {
-  Str zero = expr_const_text(p->c, p->n->acc, reduce_identity(p->n->reduce, p->n->acc));
-  sb_printf(p->b, "%*s%s %s[%d];\n", (int)indent, "", expr_register_ctype(p->n->acc), name, LANES);
-  sb_printf(p->b, "%*sfor (int l = 0; l < %d; l++) %s[l] = %.*s;\n", (int)indent, "", LANES, name, STR_WHOLE(expr_bare(zero)));
-}
-
-/* The innermost axis is reduced: LANES partial results, joined by halving. Long float sums are made of blocks, so that the
- * rounding errors of a sum grow with its blocks' number and length, not with their product. */
-static void reduce_lanes(NestPrinter *p) {
-  const Nest *n = p->n;
-  StrBuf *b = p->b, size = sb_new(p->c->arena);
-  uint32_t last = n->n_axes - 1;
-  int64_t extent = 0;
-  bool known = dim_is_const(n->extent[last], &extent);
-  bool blocks = n->reduce == REDUCE_SUM && dtype_is_float(n->acc) && (!known || extent > BLOCK || n->n_reduce > 1);
-  const char *total = blocks ? "sum" : "acc";
-  emit_dim(p->c, &size, n->extent[last]);
-  p->coords[last] = arena_printf(p->c->arena, "(i%u + l)", last);
-  ExprPrinter e = nest_map_printer(p), rest = nest_map_printer(p);
-  StrBuf declared = sb_new(p->c->arena); /* what outer loops know is declared once, by e */
-  for (uint32_t j = 0; j <= last; j++) expr_print_depth(&rest, &declared, j, 0);
-  expr_print_depth(&e, b, 0, 2);
-  unsigned indent = open_loops(p, &e, 0, p->outer, 2);
-  declare_lanes(p, total, indent);
-  unsigned inner = open_loops(p, &e, p->outer, last, indent);
-  if (blocks) {
-    sb_printf(b, "%*sfor (%s b = 0; b < %s; b += %d) {\n", (int)inner, "", nest_index_type(p), size.data, BLOCK);
-    sb_printf(b, "%*sconst %s end = %s - b < %d ? %s : b + %d;\n", (int)inner + 2, "", nest_index_type(p), size.data, BLOCK, size.data, BLOCK);
-    declare_lanes(p, "acc", inner + 2);
-    lane_runs(p, &e, &rest, "b", "end", known && extent % LANES == 0 ? 0 : -1, inner + 2);
-    sb_printf(b, "%*sfor (int l = 0; l < %d; l++) sum[l] = ", (int)inner + 2, "", LANES);
-    sb_str(b, nest_combine(p, STR("sum[l]"), STR("acc[l]")));
-    sb_puts(b, ";\n");
-    nest_close_loop(p, inner);
-  } else {
-    lane_runs(p, &e, &rest, "0", size.data, known ? (int)(extent % LANES) : -1, inner);
-  }
-  (void)close_loops(p, n->n_reduce - 1, inner);
-  Str low = arena_printf(p->c->arena, "%s[l]", total), high = arena_printf(p->c->arena, "%s[l + h]", total);
-  sb_printf(b, "%*sfor (int h = %d; h > 0; h /= 2) {\n%*sfor (int l = 0; l < h; l++) %s = ", (int)indent, "", LANES / 2, (int)indent + 2, "", low.ptr);
-  sb_str(b, nest_combine(p, low, high));
-  sb_printf(b, ";\n%*s}\n", (int)indent, "");
-  nest_finish(p, arena_printf(p->c->arena, "%s[0]", total), p->coords, indent);
-  (void)close_loops(p, p->outer, indent);
-  p->may_fail |= e.may_fail;
-}
-
-/* The last outer axis is the contiguous one: strips of it, reduced side by side. */
-static void reduce_strips(NestPrinter *p) {
-  const Nest *n = p->n;
-  StrBuf *b = p->b;
-  uint32_t strip = p->outer - 1;
-  const Str size = nest_axis_end(p, strip);
-  Str plain = p->coords[strip];
-  p->coords[strip] = arena_printf(p->c->arena, "(i%u + l)", strip);
-  /* nodes of the strip's own depth are printed inside, where l is known: with everything that depends on it */
-  ExprPrinter e = nest_map_printer(p);
-  expr_print_depth(&e, b, 0, 2);
-  unsigned indent = open_loops(p, &e, 0, strip, 2);
-  sb_printf(b, "%*sfor (%s i%u = %s; i%u < %s; i%u += %d) {\n", (int)indent, "", nest_index_type(p), strip, nest_axis_begin(p, strip), strip, size.ptr, strip, STRIP);
-  indent += 2;
-  sb_printf(b, "%*sconst int n = %s - i%u < %d ? (int)(%s - i%u) : %d;\n", (int)indent, "", size.ptr, strip, STRIP, size.ptr, strip, STRIP);
-  Str zero = expr_const_text(p->c, n->acc, reduce_identity(n->reduce, n->acc));
-  sb_printf(b, "%*s%s acc[%d];\n", (int)indent, "", expr_register_ctype(n->acc), STRIP);
-  sb_printf(b, "%*sfor (int l = 0; l < n; l++) acc[l] = %.*s;\n", (int)indent, "", STR_WHOLE(expr_bare(zero)));
-  unsigned inner = indent;
-  for (uint32_t j = p->outer; j < n->n_axes; j++, inner += 2) nest_open_loop(p, j, inner);
-  expr_print_lane_calls(&e, b, &(LaneLoop){strip + 1, STRIP, "n", "int", "l", axis_name(p, strip)}, inner);
-  sb_printf(b, "%*sfor (int l = 0; l < n; l++) {\n", (int)inner, "");
-  for (unsigned d = strip + 1; d <= n->n_axes; d++) expr_print_depth(&e, b, d, inner + 2);
-  sb_printf(b, "%*sacc[l] = ", (int)inner + 2, "");
-  sb_str(b, nest_combine(p, STR("acc[l]"), expr_print_result(&e)));
-  sb_printf(b, ";\n%*s}\n", (int)inner, "");
-  inner = close_loops(p, n->n_reduce, inner);
-  sb_printf(b, "%*sfor (int l = 0; l < n; l++) {\n", (int)inner, "");
-  nest_finish(p, STR("acc[l]"), p->coords, inner + 2);
-  nest_close_loop(p, inner);
-  p->coords[strip] = plain;
-  (void)close_loops(p, p->outer, indent);
-  p->may_fail |= e.may_fail;
-}
-
-void nest_arg_update(NestPrinter *p, Str value, unsigned indent) {
-  const Nest *n = p->n;
-  const uint32_t last = n->n_axes - 1;
-  bool max = n->reduce == REDUCE_ARGMAX;
-  Str acc = STR("acc");
-  Str better = expr_fn_text(p->c, max ? (n->arg_last ? SC_ge : SC_gt) : n->arg_last ? SC_le : SC_lt, n->acc, (Str[]){STR("x"), acc});
-  sb_printf(p->b, "%*sconst %s x = %.*s;\n", (int)indent, "", expr_register_ctype(n->acc), STR_WHOLE(expr_bare(value)));
-  sb_printf(p->b, "%*sif (i%u == 0 || %.*s%s) {\n", (int)indent, "", last, STR_WHOLE(better),
-            dtype_is_float(n->acc) ? (n->arg_last ? " || x != x" : " || (x != x && acc == acc)") : "");
-  sb_printf(p->b, "%*sacc = x;\n%*sat = i%u;\n%*s}\n", (int)indent + 2, "", (int)indent + 2, "", last, (int)indent, "");
-}
-
-static void reduce_arg(NestPrinter *p) {
-  const Nest *n = p->n;
-  ExprPrinter e = nest_map_printer(p);
-  expr_print_depth(&e, p->b, 0, 2);
-  unsigned indent = open_loops(p, &e, 0, p->outer, 2);
-  sb_printf(p->b, "%*sint64_t at = 0;\n", (int)indent, "");
-  nest_declare_acc(p, "", indent);
-  unsigned inner = open_loops(p, &e, p->outer, n->n_axes, indent);
-  nest_arg_update(p, expr_print_result(&e), inner);
-  (void)close_loops(p, n->n_reduce, inner);
-  nest_finish(p, STR("at"), p->coords, indent);
-  (void)close_loops(p, p->outer, indent);
-  p->may_fail |= e.may_fail;
-}
-
-static bool unit_stride(const NestPrinter *p, uint32_t axis) { /* some load walks the axis element by element */
-  for (uint32_t k = 0; k < p->n->n_loads; k++)
-    if (dim_is(p->n->loads[k].stride[axis], 1)) return true;
-  return false;
-}
-
-/* Maxima along rows that are too short for lanes: each waits for the one before, unless several rows go side by side, by strided loads. Compilers see that for themselves
- * of sums, and of rows of up to eight. */
-static bool takes_turns(const NestPrinter *p, int64_t row, int64_t rows) {
-  const ReduceKind kind = p->n->reduce;
-  return (kind == REDUCE_MAX || kind == REDUCE_MIN) && row > 8 && rows >= LANES && rows < INT64_MAX && p->c->opt->target->vector_bits > 32;
-}
-
-static void print_reduce(NestPrinter *p) {
-  const Nest *n = p->n;
-  p->outer = n->n_axes - n->n_reduce;
-  if (n->reduce == REDUCE_ARGMAX || n->reduce == REDUCE_ARGMIN) {
-    reduce_arg(p);
-    return;
-  }
-  int64_t last = INT64_MAX, strip = INT64_MAX;
-  if (n->n_reduce) (void)dim_is_const(n->extent[n->n_axes - 1], &last);
-  if (p->outer) (void)dim_is_const(n->extent[p->outer - 1], &strip);
-  if (n->n_reduce && p->outer && unit_stride(p, p->outer - 1) && !unit_stride(p, n->n_axes - 1) && strip >= 4) reduce_strips(p);
-  else if (n->n_reduce && last >= 2 * LANES) reduce_lanes(p);
-  else if (n->n_reduce && p->outer && takes_turns(p, last, strip)) reduce_strips(p);
-  else reduce_plain(p);
-}
-
-/* ---- scan, scatter ------------------------------------------------------------------------------------------------------------------ */
-static void print_scan(NestPrinter *p) {
-  const Nest *n = p->n;
-  ExprPrinter e = nest_map_printer(p);
-  expr_print_depth(&e, p->b, 0, 2);
-  unsigned indent = open_loops(p, &e, 0, n->n_axes - 1, 2);
-  Str start = expr_const_text(p->c, n->acc, n->scan_fn == SC_mul ? reduce_identity(REDUCE_PROD, n->acc) : 0);
-  sb_printf(p->b, "%*s%s acc = %.*s;\n", (int)indent, "", expr_register_ctype(n->acc), STR_WHOLE(start));
-  unsigned inner = open_loops(p, &e, n->n_axes - 1, n->n_axes, indent);
-  if (n->scan_exclusive) nest_store(p, &e, STR("acc"), inner);
-  sb_printf(p->b, "%*sacc = ", (int)inner, "");
-  sb_str(p->b, expr_bare(expr_fn_text(p->c, n->scan_fn, n->acc, (Str[]){STR("acc"), expr_print_result(&e)})));
-  sb_puts(p->b, ";\n");
-  if (!n->scan_exclusive) nest_store(p, &e, STR("acc"), inner);
-  (void)close_loops(p, n->n_axes, inner);
-  p->may_fail |= e.may_fail;
-}
-
+/* ---- scatter ------------------------------------------------------------------------------------------------------------------------- */
 static void print_scatter(NestPrinter *p) {
   const Nest *n = p->n;
   ExprPrinter e = nest_map_printer(p);
   expr_print_depth(&e, p->b, 0, 2);
-  unsigned indent = open_loops(p, &e, 0, n->n_axes, 2);
+  unsigned indent = nest_open_loops(p, &e, 0, n->n_axes, 2);
   expr_print_checks(&e, p->b, &n->store, indent);
   Str value = expr_print_result(&e);
   if (n->scatter != SCATTER_SET) {
@@ -422,7 +199,7 @@ static void print_scatter(NestPrinter *p) {
     value = expr_fn_text(p->c, scatter_combiner(n->scatter), t, (Str[]){old, value});
   }
   nest_store(p, &e, value, indent);
-  (void)close_loops(p, n->n_axes, indent);
+  (void)nest_close_loops(p, n->n_axes, indent);
   p->may_fail |= e.may_fail;
 }
 
@@ -558,8 +335,8 @@ bool emit_nest(EmitCtx *c, const Step *s) {
   if (parted) print_bounds(&p, &s->share);
   switch (n->mode) {
     case NEST_MAP: print_map(&p); break;
-    case NEST_REDUCE: print_reduce(&p); break;
-    case NEST_SCAN: print_scan(&p); break;
+    case NEST_REDUCE: nest_reduce(&p); break;
+    case NEST_SCAN: nest_scan(&p); break;
     case NEST_SCATTER: print_scatter(&p); break;
   }
   SymbolSet symbols = nest_symbols(c, n);

@@ -6,6 +6,7 @@
 #include "backend/emit_steps.h"
 
 #define NOT_PARTED UINT32_MAX
+enum { NEST_LANES = 16 }; /* elements that loops compute side by side */
 typedef struct NestPrinter {
   EmitCtx *c;
   const Program *p;
@@ -28,7 +29,14 @@ Str nest_axis_end(NestPrinter *p, uint32_t axis);
 const char *nest_axis_begin(const NestPrinter *p, uint32_t axis);
 void nest_open_loop(NestPrinter *p, uint32_t axis, unsigned indent);
 void nest_close_loop(NestPrinter *p, unsigned indent);
+/* Loops over axes [from, to), what becomes known in each printed; what ends n of them. They return the indent within, and outside. */
+unsigned nest_open_loops(NestPrinter *p, ExprPrinter *e, uint32_t from, uint32_t to, unsigned indent);
+unsigned nest_close_loops(NestPrinter *p, uint32_t n, unsigned indent);
+const char *nest_axis_name(const NestPrinter *p, uint32_t axis);
 void nest_store(NestPrinter *p, ExprPrinter *e, Str value, unsigned indent);
+/* emit_reduce.c */
+void nest_reduce(NestPrinter *p);
+void nest_scan(NestPrinter *p);
 Str nest_combine(NestPrinter *p, Str a, Str b); /* of a reduction */
 void nest_declare_acc(NestPrinter *p, const char *array, unsigned indent);
 /* One more element of an argmax or argmin: `acc` is the best so far, `at` its place. */
