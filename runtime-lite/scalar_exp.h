@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 /* r = x - k ln 2, |r| <= ln 2 / 2, for |x| < 2000; *ret_low is what rounding r left. */
-static inline double cn_exp_reduce_f64(double x, double *ret_k, double *ret_low) {
+CN_INLINE double cn_exp_reduce_f64(double x, double *ret_k, double *ret_low) {
   const double k = cn_rint_small_f64(x * 0x1.71547652b82fep+0);
   const double high = x - k * 0x1.62e42feep-1; /* 32 bits: the product is exact */
   const double low = k * 0x1.a39ef35793c76p-33;
@@ -18,7 +18,7 @@ static inline double cn_exp_reduce_f64(double x, double *ret_k, double *ret_low)
 }
 
 /* (e^r - 1 - r) / r^2 on |r| <= ln 2 / 2, minimax */
-static inline double cn_exp_poly_f64(double r) {
+CN_INLINE double cn_exp_poly_f64(double r) {
   double p = 0x1.1e3c5da31a41bp-29;
   p = p * r + 0x1.af6c5fe60c753p-26;
   p = p * r + 0x1.27e5b547f2d79p-22;
@@ -34,7 +34,7 @@ static inline double cn_exp_poly_f64(double r) {
 }
 
 /* e^x 2^scale, -1 <= scale <= 1 */
-static inline double cn_exp_scaled_f64(double x, double scale) {
+CN_INLINE double cn_exp_scaled_f64(double x, double scale) {
   const double in = cn_clip_f64(x, -750.0, 712.0);
   double k, c;
   const double r = cn_exp_reduce_f64(in, &k, &c);
@@ -42,10 +42,10 @@ static inline double cn_exp_scaled_f64(double x, double scale) {
   return cn_scale_f64(y, k + scale);
 }
 
-static inline double cn_exp_f64(double x) { return cn_exp_scaled_f64(x, 0.0); }
+CN_INLINE double cn_exp_f64(double x) { return cn_exp_scaled_f64(x, 0.0); }
 
 /* e^x - 1 = 2^k ((1 - 2^-k) + (e^r - 1)) */
-static inline double cn_expm1_f64(double x) {
+CN_INLINE double cn_expm1_f64(double x) {
   const double in = cn_clip_f64(x, -50.0, 712.0);
   double k, c;
   const double r = cn_exp_reduce_f64(in, &k, &c);
@@ -100,7 +100,7 @@ CN_INLINE float cn_expm1_f32(float x) {
 }
 
 /* e^x in f64 with the accuracy that a result in f32 needs, |x| <= 700 */
-static inline double cn_exp_short_f64(double x) {
+CN_INLINE double cn_exp_short_f64(double x) {
   const double k = cn_rint_small_f64(x * 0x1.71547652b82fep+0);
   const double r = x - k * 0x1.62e42fefa39efp-1;
   double p = 0x1.a17eaca33fb37p-13;

@@ -3,17 +3,18 @@
 #ifndef CN_SCALAR_POW_H
 #define CN_SCALAR_POW_H
 
+#include "base.h"
 #include <stdint.h>
 
 /* What rounding p = a b left, for products that neither overflow nor underflow: the factors in halves of 26 and 27 bits. */
-static inline double cn_mul_error_f64(double a, double b, double p) {
+CN_INLINE double cn_mul_error_f64(double a, double b, double p) {
   const double ah = cn_from_bits_f64(cn_bits_f64(a) & UINT64_C(0xfffffffff8000000)), al = a - ah;
   const double bh = cn_from_bits_f64(cn_bits_f64(b) & UINT64_C(0xfffffffff8000000)), bl = b - bh;
   return ((ah * bh - p) + ah * bl + al * bh) + al * bl;
 }
 
 /* log(x) for 0 < x < infinity as a sum of two, relative error about 2^-64 */
-static inline double cn_log_double_f64(double x, double *ret_low) {
+CN_INLINE double cn_log_double_f64(double x, double *ret_low) {
   const int tiny = x < 0x1p-1022;
   double k;
   const double f = cn_log_reduce_f64(x * cn_pick_f64(tiny, 0x1p54, 1.0), &k) - 1.0;
@@ -43,7 +44,7 @@ static inline double cn_log_double_f64(double x, double *ret_low) {
 }
 
 /* The cases of C99's pow (Annex F): |x|^y is `power` where x is neither 0, 1 nor infinite and y is finite and not 0. */
-static inline double cn_pow_special_f64(double x, double y, double power) {
+CN_INLINE double cn_pow_special_f64(double x, double y, double power) {
   const double a = cn_abs_f64(x), ay = cn_abs_f64(y), inf = cn_inf_f64();
   const int whole = (cn_trunc_f64(ay) == ay) & (ay < inf), odd = whole & (cn_trunc_f64(0.5 * ay) != 0.5 * ay);
   const int grows = (a > 1.0) == (y > 0.0), limit = (a == 0.0) | (a == inf) | (ay == inf);
@@ -54,7 +55,7 @@ static inline double cn_pow_special_f64(double x, double y, double power) {
   return cn_pick_f64((y == 0.0) | (x == 1.0), 1.0, cn_pick_f64(invalid, cn_nan_f64(), r));
 }
 
-static inline double cn_pow_f64(double x, double y) {
+CN_INLINE double cn_pow_f64(double x, double y) {
   const double a = cn_abs_f64(x);
   const double base = cn_pick_f64((a > 0.0) & (a < cn_inf_f64()), a, 1.0);
   const double e = cn_clip_f64(y, -0x1p64, 0x1p64);
@@ -69,7 +70,7 @@ static inline double cn_pow_f64(double x, double y) {
 }
 
 /* By a logarithm and an exponential in f64, whose errors stay below the rounding of the result. */
-static inline float cn_pow_f32(float x, float y) {
+CN_INLINE float cn_pow_f32(float x, float y) {
   const double a = cn_abs_f64((double)x);
   const double base = cn_pick_f64((a > 0.0) & (a < cn_inf_f64()), a, 1.0);
   double k;

@@ -214,27 +214,27 @@ CN_INLINE float cn_gelu_f32(float x) { return x < CN_GELU_FAR ? cn_gelu_far_f32(
 CN_INLINE float cn_gelu_tanh_f32(float x) { return x < CN_GELU_FAR ? cn_gelu_tanh_far_f32(x) : cn_gelu_near_f32(cn_gelu_tanh_table, x); }
 
 /* 1 / (1 + e^-x), by the exponential that cannot overflow */
-static inline double cn_sigmoid_f64(double x) {
+CN_INLINE double cn_sigmoid_f64(double x) {
   const double e = cn_exp_f64(-cn_abs_f64(x));
   return cn_pick_f64(x < 0.0, e, 1.0) / (1.0 + e);
 }
 
-static inline double cn_silu_f64(double x) {
+CN_INLINE double cn_silu_f64(double x) {
   const double z = cn_max_f64(x, -800.0);
   return z * cn_sigmoid_f64(z);
 }
 
 /* log(1 + e^x) */
-static inline double cn_softplus_f64(double x) { return cn_max_f64(x, 0.0) + cn_log1p_f64(cn_exp_f64(-cn_abs_f64(x))); }
+CN_INLINE double cn_softplus_f64(double x) { return cn_max_f64(x, 0.0) + cn_log1p_f64(cn_exp_f64(-cn_abs_f64(x))); }
 
-static inline double cn_softsign_f64(double x) {
+CN_INLINE double cn_softsign_f64(double x) {
   const double a = cn_abs_f64(x);
   const double b = cn_min_f64(a, 0x1p60);
   return cn_copysign_f64(b / (1.0 + b), x);
 }
 
 /* x tanh(softplus(x)) = x n / (n + 2) with n = e^x (e^x + 2) */
-static inline double cn_mish_f64(double x) {
+CN_INLINE double cn_mish_f64(double x) {
   const double low = cn_max_f64(x, -800.0);
   const double e = cn_exp_f64(cn_min_f64(low, 40.0));
   const double n = e * (e + 2.0);
@@ -243,7 +243,7 @@ static inline double cn_mish_f64(double x) {
 }
 
 /* e^(a^2) erfc(a) for 0 <= a < 28: a minimax polynomial of (a - 3) / (a + 3), over 1 + 2 a */
-static inline double cn_erfcx_f64(double a) {
+CN_INLINE double cn_erfcx_f64(double a) {
   const double t = (a - 3.0) / (a + 3.0);
   double p = -0x1.0ed94d2795cccp-30;
   p = p * t - 0x1.b194b14a9f3d7p-28;
@@ -273,7 +273,7 @@ static inline double cn_erfcx_f64(double a) {
 }
 
 /* c e^(-a^2 s) for s = 1 or 1/2, 0 <= a < 40: the square in two parts, since rounding it would show in the result. */
-static inline double cn_exp_square_f64(double a, double s, double c) {
+CN_INLINE double cn_exp_square_f64(double a, double s, double c) {
   const double h = cn_from_bits_f64(cn_bits_f64(a) & UINT64_C(0xfffffffff8000000));
   const double rest = (a - h) * (a + h) * s;
   double k, low;
@@ -283,7 +283,7 @@ static inline double cn_exp_square_f64(double a, double s, double c) {
 }
 
 /* erf(x) / x - 1 of z = x^2 for |x| < 1, minimax */
-static inline double cn_erf_poly_f64(double z) {
+CN_INLINE double cn_erf_poly_f64(double z) {
   double p = -0x1.2905db202dcbbp-38;
   p = p * z + 0x1.7ebe3ed236acep-34;
   p = p * z - 0x1.4e536e5b19cb2p-30;
@@ -301,13 +301,13 @@ static inline double cn_erf_poly_f64(double z) {
   return p;
 }
 
-static inline double cn_erf_f64(double x) {
+CN_INLINE double cn_erf_f64(double x) {
   const double a = cn_abs_f64(x), b = cn_min_f64(a, 7.0);
   const double large = 1.0 - cn_exp_square_f64(b, 1.0, cn_erfcx_f64(b));
   return cn_pick_f64(a < 1.0, x + x * cn_erf_poly_f64(x * x), cn_copysign_f64(large, x));
 }
 
-static inline double cn_erfc_f64(double x) {
+CN_INLINE double cn_erfc_f64(double x) {
   const double a = cn_abs_f64(x), b = cn_min_f64(a, 28.0);
   const double large = cn_exp_square_f64(b, 1.0, cn_erfcx_f64(b));
   const double y = cn_pick_f64(x < 0.0, 2.0 - large, large);
@@ -315,7 +315,7 @@ static inline double cn_erfc_f64(double x) {
 }
 
 /* x (1 + erf(x / sqrt(2))) / 2, by erfc so that negative x keep their digits */
-static inline double cn_gelu_f64(double x) {
+CN_INLINE double cn_gelu_f64(double x) {
   const double a = cn_abs_f64(x), b = cn_min_f64(a, 39.0);
   const double tail = cn_exp_square_f64(b, 0.5, 0.5 * b * cn_erfcx_f64(b * 0x1.6a09e667f3bcdp-1));
   const double v = x * 0x1.6a09e667f3bcdp-1, near = x * (0.5 + 0.5 * (v + v * cn_erf_poly_f64(v * v)));
@@ -323,7 +323,7 @@ static inline double cn_gelu_f64(double x) {
 }
 
 /* x (1 + tanh(u)) / 2 = x sigmoid(2 u), u = sqrt(2 / pi) (x + 0.044715 x^3) */
-static inline double cn_gelu_tanh_f64(double x) {
+CN_INLINE double cn_gelu_tanh_f64(double x) {
   const double b = cn_clip_f64(x, -40.0, 40.0);
   const double y = cn_sigmoid_f64(0x1.9884533d43651p+0 * b * (1.0 + 0.044715 * b * b));
   return cn_pick_f64(x > 40.0, x, b * y);

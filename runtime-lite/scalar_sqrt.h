@@ -30,7 +30,7 @@ CN_INLINE float cn_sqrt_f32(float x) {
   return cn_pick_f32(x > 0.0f, positive, cn_pick_f32(x == 0.0f, x, cn_nan_f32()));
 }
 
-static inline double cn_sqrt_f64(double x) {
+CN_INLINE double cn_sqrt_f64(double x) {
   const int tiny = x < 0x1p-1022;
   const uint64_t u = cn_bits_f64(x * cn_pick_f64(tiny, 0x1p54, 1.0)), f = u & UINT64_C(0xfffffffffffff);
   const uint64_t e = (u >> 52) + (tiny ? 1023 - 54 : 1023); /* exponent + 2046 */
@@ -68,6 +68,6 @@ CN_INLINE float cn_rsqrt_f32(float x) {
   return cn_pick_f32(x > 0.0f, positive, cn_pick_f32(x == 0.0f, cn_copysign_f32(cn_inf_f32(), x), cn_nan_f32()));
 }
 
-static inline double cn_rsqrt_f64(double x) { return 1.0 / cn_sqrt_f64(x); }
+CN_INLINE double cn_rsqrt_f64(double x) { return 1.0 / cn_sqrt_f64(x); }
 
 #endif

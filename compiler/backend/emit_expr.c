@@ -339,11 +339,11 @@ void expr_print_depth(ExprPrinter *p, StrBuf *b, unsigned depth, unsigned indent
 }
 
 /* ---- functions of lanes: compilers make no vectors of those that look up tables ---------------------------------------------------- */
-static bool looks_up(ScalarFn fn) { return fn == SC_erf_sqrt2 || fn == SC_gelu || fn == SC_gelu_tanh; }
+static bool has_vectors(ScalarFn fn) { return fn == SC_sqrt || fn == SC_erf_sqrt2 || fn == SC_gelu || fn == SC_gelu_tanh; }
 
 static bool is_lane_call(const ExprPrinter *p, uint32_t node, unsigned depth) {
   const ExprNode *n = &p->e->nodes[node];
-  return n->kind == EXPR_FN && looks_up(n->fn) && n->type == DT_f32 && p->depth[node] >= depth && !p->computed[node].len;
+  return n->kind == EXPR_FN && has_vectors(n->fn) && n->type == DT_f32 && p->depth[node] >= depth && !p->computed[node].len;
 }
 
 bool expr_calls_lanes(const ExprPrinter *p, unsigned depth) {
@@ -393,7 +393,7 @@ void expr_print_lane_calls(ExprPrinter *p, StrBuf *b, const LaneLoop *loop, unsi
     const ExprNode *n = &p->e->nodes[i];
     const Str values = arena_printf(p->c->arena, "%s%us", p->prefix, i);
     Str from = lanes_pointer(p, n->args[0], loop);
-    sb_printf(b, "%*sfloat %.*s[%d];\n", (int)indent, "", STR_WHOLE(values), loop->lanes);
+    sb_printf(b, "%*sCN_ALIGN(64) float %.*s[%d];\n", (int)indent, "", STR_WHOLE(values), loop->lanes); /* a vector is in one line */
     if (!from.len) {
       p->wanted = all_under(p, n->args[0]);
       sb_printf(b, "%*sCN_LANES\n%*sfor (%s %s = 0; %s < %s; %s++) {\n", (int)indent, "", (int)indent, "", loop->type, loop->index, loop->index, count, loop->index);

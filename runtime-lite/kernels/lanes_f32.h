@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT-0 */
-/* Scalar functions of neighbours at once, where a compiler makes no vectors of the function itself: the same bits.
+/* Scalar functions of neighbours at once, where a compiler makes no vectors of the function itself, or an instruction does as much: the same bits.
  * Needs a SIMD layer included before. */
 #ifndef CN_KERNELS_LANES_F32_H
 #define CN_KERNELS_LANES_F32_H
 
 #include "base.h"
 #include "scalar_special.h"
+#include "scalar_sqrt.h"
 
 CN_KERNEL cn_vf32 cn_erf_sqrt2_vf32(cn_vf32 x) {
   const float (*const c)[8] = cn_erf_sqrt2_table;
@@ -55,6 +56,8 @@ CN_KERNEL void cn_lanes_f32(float *out, const float *x, size_t n, cn_vf32 (*vect
   for (size_t i = 0; i < whole; i += CN_VF32_LANES) cn_vf32_store(out + i, vector(cn_vf32_load(x + i)));
   for (size_t i = whole; i < n; i++) out[i] = one(x[i]);
 }
+
+CN_KERNEL void cn_sqrt_lanes_f32(float *out, const float *x, size_t n) { cn_lanes_f32(out, x, n, cn_vf32_sqrt, cn_sqrt_f32); }
 
 CN_KERNEL void cn_erf_sqrt2_lanes_f32(float *out, const float *x, size_t n) { cn_lanes_f32(out, x, n, cn_erf_sqrt2_vf32, cn_erf_sqrt2_f32); }
 
