@@ -255,6 +255,13 @@ static bool unit_stride(const NestPrinter *p, uint32_t axis) { /* some load walk
   return false;
 }
 
+/* How many loads would gather if neighbours along the axis were computed side by side. */
+static uint32_t gathers(const NestPrinter *p, uint32_t axis) {
+  uint32_t count = 0;
+  for (uint32_t k = 0; k < p->n->n_loads; k++) count += !dim_is(p->n->loads[k].stride[axis], 0) && !dim_is(p->n->loads[k].stride[axis], 1);
+  return count;
+}
+
 static int64_t extent_of(const NestPrinter *p, uint32_t axis) {
   int64_t v;
   return dim_is_const(p->n->extent[axis], &v) ? v : INT64_MAX;
@@ -266,7 +273,7 @@ static bool has_strips(const NestPrinter *p) {
   const uint32_t last = p->n->n_axes - 1;
   int64_t taps = 1;
   if (!p->n->n_reduce || !p->outer || !unit_stride(p, p->outer - 1)) return false;
-  if (!unit_stride(p, last)) return extent_of(p, p->outer - 1) >= 4;
+  if (gathers(p, p->outer - 1) < gathers(p, last)) return extent_of(p, p->outer - 1) >= 4;
   for (uint32_t j = p->outer; j <= last && taps < 4; j++) taps = extent_of(p, j) < 4 ? taps * extent_of(p, j) : 4;
   return taps >= 4 && extent_of(p, last) < LANES && extent_of(p, p->outer - 1) >= LANES;
 }

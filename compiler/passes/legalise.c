@@ -111,6 +111,50 @@ static Value *product_f32(Builder *b, const Node *n) {
   return build_cast(b, p, n->out[0]->type.dtype, true);
 }
 
+/* How many elements of the result stand along labels of one operand alone; 0: not known. */
+static int64_t own_size(const Value *v, const uint8_t *labels, const uint8_t *other, uint32_t other_rank, const ContractAttr *attr, const Type *out) {
+  int64_t size = 1, d;
+  for (uint32_t a = 0; a < v->type.rank; a++) {
+    if ((other_rank && memchr(other, labels[a], other_rank)) || !out->rank || !memchr(attr->out, labels[a], out->rank)) continue;
+    if (!dim_is_const(v->type.dims[a], &d) || !i64_mul(size, d, &size)) return 0;
+  }
+  return size;
+}
+
+/* The axis along which v's elements are neighbours in memory, through as many views; MAX_RANK: none is known to be. */
+static uint32_t nearest_axis(const Value *v, unsigned views) {
+  if (!v->def || v->def->op != OP_VIEW) return v->type.rank ? v->type.rank - 1 : MAX_RANK;
+  const uint32_t inner = views ? nearest_axis(v->def->in[0], views - 1) : MAX_RANK;
+  if (inner == MAX_RANK) return MAX_RANK;
+  const Affine *index = &((const ViewAttr *)v->def->attr)->index[inner];
+  uint32_t axis = MAX_RANK;
+  for (uint32_t j = 0; j < v->type.rank; j++) {
+    const Dim *c = affine_coef(index, j);
+    if (c && (axis != MAX_RANK || !dim_is(c, 1))) return MAX_RANK;
+    if (c) axis = j;
+  }
+  return axis;
+}
+
+enum { LONG_SUM = 256, WIDE_ROW = 16 };
+
+/* Products of one row or of one column with a matrix that only the call knows: each of its numbers is used once, so that a kernel, which would pack them
+ * first, takes longer than sums where they lie, side by side or long ones. */
+static bool is_thin(const Node *n) {
+  const ContractAttr *attr = n->attr;
+  const Value *a = n->in[0], *b = n->in[1];
+  const Type *out = &n->out[0]->type;
+  if (b->data || attr->acc != DT_f32) return false;
+  const int64_t rows = own_size(a, attr->a, attr->b, b->type.rank, attr, out), columns = own_size(b, attr->b, attr->a, a->type.rank, attr, out);
+  if (rows != 1 && columns != 1) return false;
+  if (rows == columns) return true;
+  const Value *matrix = rows == 1 ? b : a;
+  const uint32_t near = nearest_axis(matrix, 8);
+  int64_t size;
+  if (near == MAX_RANK || !dim_is_const(matrix->type.dims[near], &size)) return false;
+  return size >= (out->rank && memchr(attr->out, (rows == 1 ? attr->b : attr->a)[near], out->rank) ? WIDE_ROW : LONG_SUM);
+}
+
 /* ---- windows ---------------------------------------------------------------------------------------------------------------------- */
 typedef struct Windows {
   uint32_t n, lead; /* spatial axes, those in front of them */
@@ -453,7 +497,7 @@ static bool legalise(Builder *b, const Node *n, Value **ret, void *user) {
       ret[0] = norm(b, n);
       return true;
     case OP_CONTRACT:
-      if (f32 || (l->kernels && l->all && kernel_contract(n))) return false;
+      if ((f32 && !(l->all && is_thin(n))) || (l->kernels && l->all && kernel_contract(n))) return false;
       ret[0] = narrow ? product_f32(b, n) : product_nest(b, n);
       return true;
     case OP_CONV: {
