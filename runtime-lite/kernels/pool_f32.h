@@ -27,36 +27,82 @@ CN_KERNEL cn_vf32 cn_pool_finish_f32(cn_vf32 v, int op, const float *counts, flo
   return op == CN_WINDOW_SUM ? cn_vf32_div(v, cn_vf32_mul(cn_vf32_load(counts), cn_vf32_set1(rows_count))) : v;
 }
 
-/* n vectors of results (op and n are literals) from column x on, read from the copy; left: columns from there on. */
-CN_KERNEL void cn_pool_vectors_f32(const cn_pool_f32_args *a, const cn_plane *p, const float *src, int op, size_t n, const cn_four *f, const float *counts,
-                                   const float *rows_count, float *out, size_t left) {
-  cn_vf32 acc[4];
-  cn_window_vector_f32(&a->window, p, src, 0, op, n, f->step, acc);
-  CN_UNROLL(4)
-  for (size_t i = 0; i < n; i++)
-    cn_vf32_store_n(out + i * f->next, cn_pool_finish_f32(acc[i], op, counts + i * f->along, rows_count[f->along ? 0 : i]), left - i * f->along);
-}
-
 /* What rows y .. y + n count of their windows. */
 CN_INLINE void cn_pool_rows_count(const cn_pool_f32_args *a, int op, size_t z, size_t y, size_t n, float *ret) {
   for (size_t r = 0; op == CN_WINDOW_SUM && r < n; r++)
     ret[r] = (float)(cn_pool_count(&a->window, a->flags, 0, z) * cn_pool_count(&a->window, a->flags, 1, y + r));
 }
 
-/* A band of rows output rows from row y on. src: the copy; counts: of the columns. */
-CN_KERNEL void cn_pool_band_f32(const cn_pool_f32_args *a, const cn_plane *p, const float *src, int op, size_t z, size_t y, size_t rows,
-                                const float *counts, float *out) {
-  const size_t width = a->window.out[2], down = a->window.stride[1] * p->row;
-  for (size_t i = 0; i < rows;) {
-    const cn_four f = cn_four_f32(&a->window, p, rows - i);
-    const float *from = src + i * down;
-    float *to = out + i * width;
-    float rows_count[4] = {0};
-    size_t x = 0;
-    cn_pool_rows_count(a, op, z, y + i, f.rows, rows_count);
-    for (; x + f.width < width + CN_VF32_LANES; x += f.width) cn_pool_vectors_f32(a, p, from + x, op, 4, &f, counts + x, rows_count, to + x, width - x);
-    for (; x < width; x += CN_VF32_LANES) cn_pool_vectors_f32(a, p, from + x, op, 1, &f, counts + x, rows_count, to + x, width - x);
-    i += f.rows;
+/* What windows reach of one axis: n places of the input from `first` on, `step` floats apart. */
+typedef struct cn_pool_reach {
+  size_t first, n, step;
+} cn_pool_reach;
+
+CN_INLINE cn_pool_reach cn_pool_reach_of(const cn_window *w, int axis, size_t o, size_t size) {
+  cn_pool_reach r = {0, 0, w->dilation[axis] * size};
+  for (size_t t = 0; t < w->kernel[axis]; t++) {
+    const ptrdiff_t at = cn_window_place(w, axis, o, t);
+    if (at >= 0 && r.n++ == 0) r.first = (size_t)at * size;
+  }
+  return r;
+}
+
+/* n vectors (op and n are literals) of columns, of all rows that windows reach; one may be in part: `left` columns. */
+CN_KERNEL void cn_pool_down_f32(const cn_pool_reach *z, const cn_pool_reach *y, const float *src, int op, size_t n, size_t left, float *out) {
+  cn_vf32 acc[4];
+  CN_UNROLL(4)
+  for (size_t i = 0; i < n; i++) acc[i] = op == CN_WINDOW_MAX ? cn_vf32_set1(cn_least_f32()) : cn_vf32_zero();
+  src += z->first + y->first;
+  for (size_t kz = 0; kz < z->n; kz++) {
+    const float *s = src + kz * z->step;
+    for (size_t ky = 0; ky < y->n; ky++, s += y->step) {
+      CN_UNROLL(4)
+      for (size_t i = 0; i < n; i++)
+        acc[i] = cn_window_step_f32(op, cn_vf32_zero(), n == 1 ? cn_vf32_load_n(s, cn_min(left, CN_VF32_LANES)) : cn_vf32_load(s + i * CN_VF32_LANES), acc[i]);
+    }
+  }
+  CN_UNROLL(4)
+  for (size_t i = 0; i < n; i++) cn_vf32_store(out + i * CN_VF32_LANES, acc[i]);
+}
+
+/* The rows that the windows of output row (z, y) reach joined column by column, with padding, as one padded row of p->row floats. */
+CN_KERNEL void cn_pool_joined_f32(const cn_window *w, const cn_plane *p, const float *src, int op, size_t z, size_t y, float fill, float *row) {
+  const cn_pool_reach rz = cn_pool_reach_of(w, 0, z, w->in[1] * w->in[2]), ry = cn_pool_reach_of(w, 1, y, w->in[2]);
+  const size_t lo = w->pad[2] > 0 ? cn_min((size_t)w->pad[2], p->row) : 0, skip = w->pad[2] < 0 ? cn_min((size_t)-w->pad[2], w->in[2]) : 0;
+  const size_t n = cn_min(w->in[2] - skip, p->row - lo), whole = n / CN_VF32_LANES * CN_VF32_LANES;
+  size_t x = 0;
+  cn_fill_f32(row, lo, fill);
+  row += lo;
+  for (; x + 4 * CN_VF32_LANES <= whole; x += 4 * CN_VF32_LANES) cn_pool_down_f32(&rz, &ry, src + skip + x, op, 4, n - x, row + x);
+  for (; x < n; x += CN_VF32_LANES) cn_pool_down_f32(&rz, &ry, src + skip + x, op, 1, n - x, row + x);
+  cn_fill_f32(row + n, p->row - lo - n, fill);
+}
+
+/* One output row, of sums and maxima of columns: windows join rows first. scratch: of cn_plane_f32_scratch, which has two rows where there are rows to join. */
+CN_KERNEL void cn_pool_row_f32(const cn_pool_f32_args *a, const cn_plane *p, const float *src, int op, size_t z, size_t y, float fill,
+                               const float *counts, float *scratch, float *out) {
+  const size_t stride = a->window.stride[2], width = a->window.out[2];
+  const int joins = a->window.kernel[0] * a->window.kernel[1] > 1;
+  const ptrdiff_t iz = cn_window_place(&a->window, 0, z, 0), iy = cn_window_place(&a->window, 1, y, 0);
+  const float *only = iz < 0 || iy < 0 ? 0 : src + ((size_t)iz * a->window.in[1] + (size_t)iy) * a->window.in[2];
+  const float rows_count = op == CN_WINDOW_SUM ? (float)(cn_pool_count(&a->window, a->flags, 0, z) * cn_pool_count(&a->window, a->flags, 1, y)) : 1.0f;
+  float *columns = joins && stride > 1 ? scratch + p->row : scratch;
+  cn_window flat = a->window;
+  size_t x = 0;
+  flat.kernel[0] = flat.kernel[1] = 1;
+  if (joins) cn_pool_joined_f32(&a->window, p, src, op, z, y, fill, scratch);
+  for (size_t q = 0; q < stride && !(joins && stride == 1); q++) {
+    const cn_phase all = {0, p->pitch, (ptrdiff_t)q};
+    cn_plane_row_f32(joins ? scratch : only, stride, joins ? all : cn_phase_f32(&a->window, p, q), p->pitch, fill, columns + q * p->pitch);
+  }
+  for (cn_vf32 acc[4]; x + 4 * CN_VF32_LANES <= width; x += 4 * CN_VF32_LANES) {
+    cn_window_vector_f32(&flat, p, columns + x, 0, op, 4, CN_VF32_LANES, acc);
+    CN_UNROLL(4)
+    for (size_t i = 0; i < 4; i++) cn_vf32_store(out + x + i * CN_VF32_LANES, cn_pool_finish_f32(acc[i], op, counts + x + i * CN_VF32_LANES, rows_count));
+  }
+  for (cn_vf32 acc; x < width; x += CN_VF32_LANES) {
+    cn_window_vector_f32(&flat, p, columns + x, 0, op, 1, 0, &acc);
+    cn_vf32_store_n(out + x, cn_pool_finish_f32(acc, op, counts + x, rows_count), width - x);
   }
 }
 
@@ -136,9 +182,11 @@ CN_DRIVER void cn_pool_f32(const cn_pool_f32_args *a, float *scratch, size_t t0,
   for (size_t t = t0; t < t1; t++, cn_band_next(w, bands, &b)) {
     const size_t y = b.band * p.band, rows = cn_min(p.band, w->out[1] - y);
     float *out = cn_pool_place_f32(a, &p, &b);
-    cn_plane_copy_f32(w, &p, a->in + b.index * area, 0, b.z, y, fill, scratch);
-    if (cn_pool_sums(a)) cn_pool_band_f32(a, &p, scratch, CN_WINDOW_SUM, b.z, y, rows, counts, out);
-    else cn_pool_band_f32(a, &p, scratch, CN_WINDOW_MAX, b.z, y, rows, counts, out);
+    const float *src = a->in + b.index * area;
+    for (size_t r = 0; r < rows; r++, out += w->out[2]) {
+      if (cn_pool_sums(a)) cn_pool_row_f32(a, &p, src, CN_WINDOW_SUM, b.z, y + r, fill, counts, scratch, out);
+      else cn_pool_row_f32(a, &p, src, CN_WINDOW_MAX, b.z, y + r, fill, counts, scratch, out);
+    }
   }
 }
 
