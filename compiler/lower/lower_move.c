@@ -178,12 +178,23 @@ static VLoad placed_load(Lower *l, uint32_t tensor, const GatherAxis *axes, uint
   return (VLoad){tensor, index, indirect, inside};
 }
 
+/* How much a place may cost to compute for each element that is read there: little where many are. */
+static unsigned place_cost(const Type *places, const Type *out) {
+  enum { SELDOM = 8, OFTEN = 2, MANY = 8 };
+  int64_t few = 1, all = 1, d;
+  for (uint32_t a = 0; a < places->rank; a++)
+    if (!dim_is_const(places->dims[a], &d) || !i64_mul(few, d, &few)) return SELDOM;
+  for (uint32_t a = 0; a < out->rank; a++)
+    if (!dim_is_const(out->dims[a], &d) || !i64_mul(all, d, &all)) return SELDOM;
+  return few <= all / MANY ? OFTEN : SELDOM;
+}
+
 bool lower_gather(Lower *l, const Node *n) {
   const GatherAttr *attr = n->attr;
   const Value *data = n->in[0], *out = n->out[0];
   uint32_t rank = out->type.rank, table;
   for (uint32_t k = 1; k < n->n_in; k++)
-    if (virt_cost(lower_virt(l, n->in[k])) > 8) lower_materialise(l, n->in[k], n->src);
+    if (virt_cost(lower_virt(l, n->in[k])) > place_cost(&n->in[k]->type, &out->type)) lower_materialise(l, n->in[k], n->src);
   table = virt_plain_tensor(l->p, lower_virt(l, data), &data->type);
   if (table == NO_TENSOR) table = lower_dense(l, data, n->src);
   int32_t *indirect = NEW_ARRAY(l->a, int32_t, data->type.rank);

@@ -54,7 +54,7 @@ static Value *pixel(const Sampler *s, Value *const *at) {
     if (s->beyond == BEYOND_ZERO) inside = both(b, inside, build_fn2(b, SC_eq, fit, k));
     in[i + 1] = fit;
     for (uint32_t a = 0; a < s->rank; a++) place[i][a] = dim_is(fit->type.dims[a], 1) ? build_affine_const(b, s->rank, op_dims(s->c)->zero) : build_affine_coord(b, s->rank, a);
-    axes[s->lead + i] = (GatherAxis){.indirect = true, .operand = i + 1, .place = place[i]};
+    axes[s->lead + i] = (GatherAxis){.indirect = true, .operand = i + 1, .place = place[i], .inside = size_of(s, i)->lo > 0};
   }
   Value *v = build_gather(b, in, s->n + 1, s->rank, s->dims, axes);
   return inside && v ? build_fn3(b, SC_select, inside, v, op_scalar_like(s->c, v, 0)) : v;

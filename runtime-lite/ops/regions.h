@@ -33,27 +33,31 @@ typedef struct cn_roi {
   int largest;
 } cn_roi;
 
-/* The sum of all samples of a bin, or the largest weighted value; plane: of the image. */
-CN_INLINE double cn_roi_bin(const cn_roi *r, size_t plane, size_t by, size_t bx) {
-  double sum = 0.0, most = 0.0;
-  int any = 0;
+/* Channels that take one look at where samples lie. */
+#define CN_ROI_CHANNELS 64
+
+/* For each channel of the image from `plane` on the sum of all samples of a bin, or the largest weighted value. wide, largest: literals. */
+CN_INLINE void cn_roi_bin(const cn_roi *r, size_t plane, size_t channels, size_t by, size_t bx, int wide, int largest, double *ret) {
+  const float *single = r->x->data;
+  const double *twice = r->x->data;
+  const size_t area = r->height * r->width;
+  for (size_t c = 0; c < channels; c++) ret[c] = 0.0;
   for (size_t i = 0; i < r->grid_h * r->grid_w; i++) {
     const double gy = ((double)(i / r->grid_w) + 0.5) / (double)r->grid_h, gx = ((double)(i % r->grid_w) + 0.5) / (double)r->grid_w;
     cn_between y, x;
-    double part[4] = {0.0, 0.0, 0.0, 0.0};
-    if (cn_between_at(r->y0 + ((double)by + gy) * r->bin_h, r->height, &y) && cn_between_at(r->x0 + ((double)bx + gx) * r->bin_w, r->width, &x)) {
-      part[0] = y.w_lo * x.w_lo * cn_real_load(r->x, plane + y.lo * r->width + x.lo);
-      part[1] = y.w_lo * x.w_hi * cn_real_load(r->x, plane + y.lo * r->width + x.hi);
-      part[2] = y.w_hi * x.w_lo * cn_real_load(r->x, plane + y.hi * r->width + x.lo);
-      part[3] = y.w_hi * x.w_hi * cn_real_load(r->x, plane + y.hi * r->width + x.hi);
+    if (!cn_between_at(r->y0 + ((double)by + gy) * r->bin_h, r->height, &y) || !cn_between_at(r->x0 + ((double)bx + gx) * r->bin_w, r->width, &x)) {
+      for (size_t c = 0; c < channels && largest; c++) ret[c] = i == 0 || ret[c] < 0.0 ? 0.0 : ret[c];
+      continue;
     }
-    sum += part[0] + part[1] + part[2] + part[3];
-    for (int k = 0; k < 4; k++) {
-      if (!any || part[k] > most) most = part[k];
-      any = 1;
+    const double w[4] = {y.w_lo * x.w_lo, y.w_lo * x.w_hi, y.w_hi * x.w_lo, y.w_hi * x.w_hi};
+    const size_t at[4] = {y.lo * r->width + x.lo, y.lo * r->width + x.hi, y.hi * r->width + x.lo, y.hi * r->width + x.hi};
+    for (size_t c = 0; c < channels; c++) {
+      double part[4];
+      for (int k = 0; k < 4; k++) part[k] = w[k] * (wide ? twice[plane + c * area + at[k]] : (double)single[plane + c * area + at[k]]);
+      if (!largest) ret[c] += part[0] + part[1] + part[2] + part[3];
+      for (int k = 0; k < 4 && largest; k++) ret[c] = (i == 0 && k == 0) || part[k] > ret[c] ? part[k] : ret[c];
     }
   }
-  return r->largest ? most : sum;
 }
 
 /* How many samples cover `size` in bins: as many as its elements, rounded up, none of an empty one, 4,096 at most. */
@@ -90,10 +94,16 @@ CN_NOINLINE int cn_op_roi_align(const castnet_tensor *in, size_t n_in, castnet_t
     r.grid_h = cn_roi_grid(attrs[0].value.i, r.bin_h);
     r.grid_w = cn_roi_grid(attrs[0].value.i, r.bin_w);
     const size_t count = r.grid_h * r.grid_w;
-    for (size_t k = 0; k < channels * h * w; k++) {
-      const size_t plane = ((size_t)batch * channels + k / (h * w)) * r.height * r.width;
-      const double v = cn_roi_bin(&r, plane, k / w % h, k % w);
-      cn_real_store(&out[0], i * channels * h * w + k, r.largest || count == 0 ? v : v / (double)count);
+    for (size_t c = 0; c < channels; c += CN_ROI_CHANNELS) {
+      const size_t some = channels - c < CN_ROI_CHANNELS ? channels - c : CN_ROI_CHANNELS, plane = ((size_t)batch * channels + c) * r.height * r.width;
+      for (size_t k = 0; k < h * w; k++) {
+        double v[CN_ROI_CHANNELS];
+        if (r.x->dtype == 11) cn_roi_bin(&r, plane, some, k / w, k % w, 1, r.largest, v);
+        else if (r.largest) cn_roi_bin(&r, plane, some, k / w, k % w, 0, 1, v);
+        else cn_roi_bin(&r, plane, some, k / w, k % w, 0, 0, v);
+        for (size_t j = 0; j < some; j++)
+          cn_real_store(&out[0], ((i * channels + c + j) * h * w) + k, r.largest || count == 0 ? v[j] : v[j] / (double)count);
+      }
     }
   }
   return CASTNET_OK;
