@@ -410,14 +410,15 @@ static Value *conv_f32(Builder *b, const Node *n) {
 }
 
 /* ---- rows ------------------------------------------------------------------------------------------------------------------------ */
-enum { SHORT_ROW = 8 }; /* elements; a nest takes shorter ones, many rows at a time */
+enum { SHORT_ROW = 8, VECTOR = 16 }; /* elements: a nest takes shorter rows, many at a time, and so of a target with vectors, where rows are many, those shorter than one */
 
-static bool softmax_fits(const Node *n) {
+static bool softmax_fits(const Node *n, bool vectors) {
   const SoftmaxAttr *attr = n->attr;
   const Type *t = &n->in[0]->type;
-  int64_t count = INT64_MAX;
+  int64_t count = INT64_MAX, rows = 0;
   (void)dim_is_const(t->dims[attr->axis], &count);
-  return attr->axis + 1 < t->rank || count >= SHORT_ROW;
+  (void)dim_is_const(dim_product(n->graph->ir->dims, t->dims, attr->axis), &rows);
+  return attr->axis + 1 < t->rank || count >= (vectors && rows >= VECTOR ? VECTOR : SHORT_ROW);
 }
 
 static bool norm_fits(const Node *n) {
@@ -485,7 +486,7 @@ static bool legalise(Builder *b, const Node *n, Value **ret, void *user) {
   bool f32 = t == DT_f32 && l->kernels, narrow = is_narrow_float(t) && l->kernels;
   switch (n->op) {
     case OP_SOFTMAX:
-      if (f32 && l->all && softmax_fits(n)) return false;
+      if (f32 && l->all && softmax_fits(n, l->blocks)) return false;
       ret[0] = softmax(b, n->in[0], n->attr);
       return true;
     case OP_LRN:
