@@ -31,28 +31,44 @@ CN_KERNEL void cn_depthwise_store_f32(const cn_depthwise_f32_args *a, cn_vf32 v,
   cn_vf32_store_n(a->out + at, v, n);
 }
 
-/* n vectors of results, a literal; at: the first result, left: columns from there on. */
-CN_KERNEL void cn_depthwise_vectors_f32(const cn_depthwise_f32_args *a, const cn_plane *p, const float *src, const float *weights, size_t n, const cn_four *f,
-                                        size_t channel, size_t at, size_t left) {
-  cn_vf32 acc[4];
-  cn_window_vector_f32(&a->window, p, src, weights, CN_WINDOW_DOT, n, f->step, acc);
-  CN_UNROLL(4)
-  for (size_t i = 0; i < n; i++) cn_depthwise_store_f32(a, acc[i], channel, at + i * f->next, left - i * f->along);
+/* n vectors of results, a literal, of the windows w; at: the first result, left: columns from there on. */
+CN_KERNEL void cn_depthwise_vectors_f32(const cn_depthwise_f32_args *a, const cn_window *w, const cn_plane *p, const float *src, const float *weights, size_t n,
+                                        const cn_four *f, size_t channel, size_t at, size_t left) {
+  cn_vf32 acc[8];
+  cn_window_vector_f32(w, p, src, weights, CN_WINDOW_DOT, n, f->step, acc);
+  CN_UNROLL(8)
+  for (size_t i = 0; i < n; i++) cn_depthwise_store_f32(a, acc[i], channel, at + cn_window_at_f32(i, f->next), left - (i % 4 * f->along + i / 4 * CN_VF32_LANES));
 }
 
-/* A band of one channel from its copy; at: of the band's first result. */
-CN_KERNEL void cn_depthwise_band_f32(const cn_depthwise_f32_args *a, const cn_plane *p, const float *src, size_t channel,
-                                     size_t rows, size_t at) {
+/* The rows of taps, from *ret_first on, of which one of the output rows y .. y + rows sees more than padding. */
+CN_INLINE size_t cn_depthwise_tap_rows(const cn_window *w, size_t y, size_t rows, size_t *ret_first) {
+  const ptrdiff_t d = (ptrdiff_t)w->dilation[1], above = w->pad[1] - (ptrdiff_t)((y + rows - 1) * w->stride[1]);
+  const ptrdiff_t below = (ptrdiff_t)w->in[1] + w->pad[1] - (ptrdiff_t)(y * w->stride[1]); /* places from the window's start to the image's end */
+  const size_t first = above > 0 ? cn_min((size_t)((above + d - 1) / d), w->kernel[1]) : 0;
+  const size_t end = below > 0 ? cn_min((size_t)((below + d - 1) / d), w->kernel[1]) : 0;
+  *ret_first = first;
+  return end > first ? end - first : 0;
+}
+
+/* A band of one channel from its copy, rows of them from output row y on; at: of the band's first result. */
+CN_KERNEL void cn_depthwise_band_f32(const cn_depthwise_f32_args *a, const cn_plane *p, const float *src, size_t channel, size_t y, size_t rows, size_t at) {
   const cn_window *w = &a->window;
   const float *weights = a->weights + channel * cn_volume(w->kernel);
   const size_t width = w->out[2], down = w->stride[1] * p->row;
   for (size_t i = 0; i < rows;) {
     const cn_four f = cn_four_f32(w, p, rows - i);
-    const float *from = src + i * down;
+    const float *from = src + i * down, *taps = weights;
     const size_t to = at + i * width;
-    size_t x = 0;
-    for (; x + f.width < width + CN_VF32_LANES; x += f.width) cn_depthwise_vectors_f32(a, p, from + x, weights, 4, &f, channel, to + x, width - x);
-    for (; x < width; x += CN_VF32_LANES) cn_depthwise_vectors_f32(a, p, from + x, weights, 1, &f, channel, to + x, width - x);
+    cn_window seen = *w;
+    size_t x = 0, first;
+    if (w->kernel[0] == 1) {
+      seen.kernel[1] = cn_depthwise_tap_rows(w, y + i, f.rows, &first);
+      from += first * w->dilation[1] * p->row;
+      taps += first * w->kernel[2];
+    }
+    for (; f.rows == 4 && x + CN_VF32_LANES < width; x += 2 * CN_VF32_LANES) cn_depthwise_vectors_f32(a, &seen, p, from + x, taps, 8, &f, channel, to + x, width - x);
+    for (; x + f.width < width + CN_VF32_LANES; x += f.width) cn_depthwise_vectors_f32(a, &seen, p, from + x, taps, 4, &f, channel, to + x, width - x);
+    for (; x < width; x += CN_VF32_LANES) cn_depthwise_vectors_f32(a, &seen, p, from + x, taps, 1, &f, channel, to + x, width - x);
     i += f.rows;
   }
 }
@@ -140,7 +156,7 @@ CN_DRIVER void cn_depthwise_f32(const cn_depthwise_f32_args *a, float *scratch, 
     cn_plane_copy_f32(w, &p, a->in + b.index * area, 0, b.z, y, 0.0f, scratch);
     for (size_t m = 0; m < w->m; m++) {
       const size_t at = (b.index * w->m + m) * pixels + n0;
-      cn_depthwise_band_f32(a, &p, scratch, b.index % w->groups * w->m + m, rows, at);
+      cn_depthwise_band_f32(a, &p, scratch, b.index % w->groups * w->m + m, y, rows, at);
       if (a->ep.tile) a->ep.tile(a->ep.ctx, a->out + at, pixels, b.index, m, 1, n0, rows * w->out[2]);
     }
   }

@@ -100,19 +100,22 @@ CN_INLINE cn_four cn_four_f32(const cn_window *w, const cn_plane *p, size_t rows
   return rows >= 4 ? below : beside;
 }
 
-/* acc[n] of n vectors of results whose windows lie `step` floats apart: all taps in order, but of a sum each row of taps by itself: one
+/* From the first vector's windows to those of vector i: four are `step` floats apart, four more stand beside them. */
+CN_INLINE size_t cn_window_at_f32(size_t i, size_t step) { return i % 4 * step + i / 4 * CN_VF32_LANES; }
+
+/* acc[n] of n vectors of results, one, four or eight: all taps in order, but of a sum each row of taps by itself: one
  * sum of a large window would round more. src points at the window of the first; weights [taps] for CN_WINDOW_DOT. op and n are literals. */
 CN_KERNEL void cn_window_any_f32(const cn_window *w, const cn_plane *p, const float *src, const float *weights, int op,
                                  size_t n, size_t step, cn_vf32 *acc) {
   const size_t skip = w->dilation[2] / w->stride[2], turn = w->dilation[2] % w->stride[2];
-  cn_vf32 above[4];
-  CN_UNROLL(4)
+  cn_vf32 above[8];
+  CN_UNROLL(8)
   for (size_t i = 0; i < n; i++) above[i] = cn_vf32_zero();
   for (size_t kz = 0; kz < w->kernel[0]; kz++) {
     for (size_t ky = 0; ky < w->kernel[1]; ky++) {
       const float *s = src + kz * p->slice + ky * w->dilation[1] * p->row;
       if (op == CN_WINDOW_SUM) {
-        CN_UNROLL(4)
+        CN_UNROLL(8)
         for (size_t i = 0; i < n; i++) {
           above[i] = cn_vf32_add(above[i], acc[i]);
           acc[i] = cn_vf32_zero();
@@ -120,8 +123,8 @@ CN_KERNEL void cn_window_any_f32(const cn_window *w, const cn_plane *p, const fl
       }
       for (size_t kx = 0, q = 0; kx < w->kernel[2]; kx++) {
         const cn_vf32 x = op == CN_WINDOW_DOT ? cn_vf32_set1(*weights++) : cn_vf32_zero();
-        CN_UNROLL(4)
-        for (size_t i = 0; i < n; i++) acc[i] = cn_window_step_f32(op, x, cn_vf32_load(s + q * p->pitch + i * step), acc[i]);
+        CN_UNROLL(8)
+        for (size_t i = 0; i < n; i++) acc[i] = cn_window_step_f32(op, x, cn_vf32_load(s + q * p->pitch + cn_window_at_f32(i, step)), acc[i]);
         s += skip;
         q += turn;
         if (q >= w->stride[2]) {
@@ -132,7 +135,7 @@ CN_KERNEL void cn_window_any_f32(const cn_window *w, const cn_plane *p, const fl
     }
   }
   if (op == CN_WINDOW_SUM) {
-    CN_UNROLL(4)
+    CN_UNROLL(8)
     for (size_t i = 0; i < n; i++) acc[i] = cn_vf32_add(above[i], acc[i]);
   }
 }
@@ -140,7 +143,7 @@ CN_KERNEL void cn_window_any_f32(const cn_window *w, const cn_plane *p, const fl
 /* From the start. */
 CN_KERNEL void cn_window_vector_f32(const cn_window *w, const cn_plane *p, const float *src, const float *weights, int op,
                                     size_t n, size_t step, cn_vf32 *acc) {
-  CN_UNROLL(4)
+  CN_UNROLL(8)
   for (size_t i = 0; i < n; i++) acc[i] = op == CN_WINDOW_MAX ? cn_vf32_set1(cn_least_f32()) : cn_vf32_zero();
   cn_window_any_f32(w, p, src, weights, op, n, step, acc);
 }
