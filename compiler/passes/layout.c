@@ -319,10 +319,16 @@ static bool is_7x7(const ConvAttr *a, const Value *w) {
   return a->n_spatial == 2;
 }
 
+/* Windows whose weights, a vector for each tap, leave little of the first cache: plain kernels read one number for each, and skip rows of padding. */
+static bool is_huge(const Layout *l, const Node *n) {
+  enum { MOST_TAPS = 400 };
+  return area_of(n->in[1]) > MOST_TAPS && about(n->out[0], n->out[0]->type.rank - 1) > l->block;
+}
+
 static bool layout_depthwise(Builder *b, const Node *n, Layout *l, Value **ret) {
   Value *x = blocked_of(l, n->in[0]), *w = n->in[1], *bias = n->n_in > 2 ? n->in[2] : NULL;
   const int64_t channels = layout_size(n->in[0], 1);
-  if (layout_size(w, 1) != 1 || layout_size(w, 0) != channels) return false;
+  if (layout_size(w, 1) != 1 || layout_size(w, 0) != channels || is_huge(l, n)) return false;
   const bool short_rows = 2 * about(n->out[0], n->out[0]->type.rank - 1) <= l->block && 2 * channels >= l->block; /* they leave plain vectors empty */
   const bool large = 2 * channels >= l->block && is_7x7(n->attr, w); /* no plain kernel is made for it */
   if (!x && (short_rows || large || channels_last(l, n->in[0]))) x = to_blocks(b, l, n->in[0]);
