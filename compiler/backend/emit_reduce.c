@@ -133,7 +133,8 @@ static void declare_lanes(NestPrinter *p, const char *name, int count, const cha
 /* Sums have as many lanes everywhere, since their rounding shows it; what waits longer for its last value and does not round has four times as many. */
 static int lanes_of(const NestPrinter *p) {
   int64_t extent;
-  if (p->n->reduce == REDUCE_SUM || p->n->reduce == REDUCE_PROD || !dim_is_const(p->n->extent[p->n->n_axes - 1], &extent)) return LANES;
+  if (p->n->reduce == REDUCE_SUM || p->n->reduce == REDUCE_PROD || p->c->opt->target->vector_bits <= 32) return LANES;
+  if (!dim_is_const(p->n->extent[p->n->n_axes - 1], &extent)) return LANES;
   return extent < (is_arg(p->n) ? 64 : 8) * LANES ? LANES : 4 * LANES;
 }
 
