@@ -132,8 +132,21 @@ Str expr_load_text(EmitCtx *c, DType storage, Str pointer, Str index) {
   return is_narrow_float(storage) ? convert(c, storage, DT_f32, true, at) : at;
 }
 
+/* What a register's value was widened from, as it is stored; len 0 where that is not its last step. */
+static Str before_widening(DType storage, Str value) {
+  const CastStep *path[CAST_STEPS];
+  if (cast_path(storage, DT_f32, true, path) != 1) return (Str){0};
+  const size_t n = strlen(path[0]->name);
+  value = expr_bare(value);
+  if (value.len < n + 2 || memcmp(value.ptr, path[0]->name, n) != 0) return (Str){0};
+  const Str call = {value.ptr + n, value.len - n}, inner = expr_bare(call);
+  return inner.len < call.len ? inner : (Str){0};
+}
+
 Str expr_store_text(EmitCtx *c, DType storage, Str pointer, Str index, Str value) {
-  Str stored = is_narrow_float(storage) ? convert(c, DT_f32, storage, false, value) : value; /* rounded before: nothing saturates */
+  Str stored = value;
+  if (is_narrow_float(storage)) stored = before_widening(storage, value);
+  if (!stored.len) stored = convert(c, DT_f32, storage, false, value); /* rounded before: nothing saturates */
   if (is_sub_byte(storage))
     return arena_printf(c->arena, "cn_put_%s(%.*s, (size_t)(%.*s), %.*s);", dtype_name(storage), STR_WHOLE(pointer), STR_WHOLE(index), STR_WHOLE(stored));
   StrBuf b = sb_new(c->arena);
