@@ -28,12 +28,12 @@ static bool power(Builder *b, const Node *n, Value **ret, void *user) {
   const Expr *e = &((const PointwiseAttr *)n->attr)->expr;
   Value *x = n->in[e->nodes[e->nodes[2].args[0]].operand], *y = n->in[e->nodes[e->nodes[2].args[1]].operand];
   if (!y->data || y->data->n != 1 || !type_same(&x->type, &n->out[0]->type)) return false;
-  const double p = (double)*(const float *)tensor_host_elements(b->ir->arena, y->data), size = fabs(p);
+  const double p = (double)*(const float *)tensor_host_elements(b->ir->arena, y->data), size = p < 0 ? -p : p;
   if (size == 0.5) {
     ret[0] = half_power(b, x, p < 0);
     return true;
   }
-  if (!(size >= 1 && size <= MOST_PRODUCTS) || floor(size) != size) return false;
+  if (!(size >= 1 && size <= MOST_PRODUCTS) || (double)(unsigned)size != size) return false;
   Value *whole = whole_power(b, build_cast(b, x, DT_f64, true), (unsigned)size);
   if (p < 0) whole = build_fn2(b, SC_div, build_scalar_f(b, DT_f64, 1), whole);
   ret[0] = build_cast(b, whole, DT_f32, true);
