@@ -285,12 +285,12 @@ static bool pool(Builder *b, const Node *n, Value **ret) {
   Windows w = pool_windows(n, a);
   uint32_t taps = axes_from(w.lead + w.n, w.lead + 2 * w.n);
   x = build_cast(b, x, wide, true);
-  if (a->kind == POOL_LP) x = a->p == 2 ? build_fn2(b, SC_mul, x, x) : build_fn2(b, SC_pow, build_fn1(b, SC_abs, x), like(b, x, (double)a->p));
+  if (a->kind == POOL_LP) x = build_fn2(b, SC_pow, build_fn1(b, SC_abs, x), like(b, x, (double)a->p));
   Value *v = windows_view(b, fit(b, x, &w, a->kind == POOL_MAX ? lowest(b, wide) : NULL), &w);
   if (!v) return false;
   Value *y = build_reduce(b, a->kind == POOL_MAX ? REDUCE_MAX : REDUCE_SUM, v, taps, false);
   if (a->kind == POOL_AVERAGE) y = build_fn2(b, SC_div, y, window_counts(b, n, a, wide));
-  if (a->kind == POOL_LP) y = a->p == 2 ? build_fn1(b, SC_sqrt, y) : build_fn2(b, SC_pow, y, like(b, y, 1.0 / (double)a->p));
+  if (a->kind == POOL_LP) y = build_fn2(b, SC_pow, y, like(b, y, 1.0 / (double)a->p));
   ret[0] = build_cast(b, y, t, true);
   if (n->n_out > 1) {
     const Dim *dims[MAX_RANK];

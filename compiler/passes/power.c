@@ -1,4 +1,5 @@
-/* Powers of f32 with a constant exponent become products, quotients and roots. A whole exponent's products are of f64, whose roundings vanish in the one to
+/* Powers of f32 with a constant exponent become products, quotients and roots. A square and a cube are of f32, as import makes those that a model
+ * writes (import_pow says why). Another whole exponent's products are of f64, whose roundings vanish in the one to
  * f32; that they leave f64's range where the power leaves f32's, and keep signs, is C99's pow (F.9.4.4) without a case. A half is a square root, of +0
  * for -0, and infinite for -infinity. */
 #include "passes/passes.h"
@@ -34,6 +35,10 @@ static bool power(Builder *b, const Node *n, Value **ret, void *user) {
     return true;
   }
   if (!(size >= 1 && size <= MOST_PRODUCTS) || (double)(unsigned)size != size) return false;
+  if (p == 2 || p == 3) {
+    ret[0] = whole_power(b, x, (unsigned)size);
+    return true;
+  }
   Value *whole = whole_power(b, build_cast(b, x, DT_f64, true), (unsigned)size);
   if (p < 0) whole = build_fn2(b, SC_div, build_scalar_f(b, DT_f64, 1), whole);
   ret[0] = build_cast(b, whole, DT_f32, true);
