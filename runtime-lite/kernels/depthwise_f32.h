@@ -40,16 +40,6 @@ CN_KERNEL void cn_depthwise_vectors_f32(const cn_depthwise_f32_args *a, const cn
   for (size_t i = 0; i < n; i++) cn_depthwise_store_f32(a, acc[i], channel, at + cn_window_at_f32(i, f->next), left - (i % 4 * f->along + i / 4 * CN_VF32_LANES));
 }
 
-/* The rows of taps, from *ret_first on, of which one of the output rows y .. y + rows sees more than padding. */
-CN_INLINE size_t cn_depthwise_tap_rows(const cn_window *w, size_t y, size_t rows, size_t *ret_first) {
-  const ptrdiff_t d = (ptrdiff_t)w->dilation[1], above = w->pad[1] - (ptrdiff_t)((y + rows - 1) * w->stride[1]);
-  const ptrdiff_t below = (ptrdiff_t)w->in[1] + w->pad[1] - (ptrdiff_t)(y * w->stride[1]); /* places from the window's start to the image's end */
-  const size_t first = above > 0 ? cn_min((size_t)((above + d - 1) / d), w->kernel[1]) : 0;
-  const size_t end = below > 0 ? cn_min((size_t)((below + d - 1) / d), w->kernel[1]) : 0;
-  *ret_first = first;
-  return end > first ? end - first : 0;
-}
-
 /* A band of one channel from its copy, rows of them from output row y on; at: of the band's first result. */
 CN_KERNEL void cn_depthwise_band_f32(const cn_depthwise_f32_args *a, const cn_plane *p, const float *src, size_t channel, size_t y, size_t rows, size_t at) {
   const cn_window *w = &a->window;
@@ -62,7 +52,7 @@ CN_KERNEL void cn_depthwise_band_f32(const cn_depthwise_f32_args *a, const cn_pl
     cn_window seen = *w;
     size_t x = 0, first;
     if (w->kernel[0] == 1) {
-      seen.kernel[1] = cn_depthwise_tap_rows(w, y + i, f.rows, &first);
+      seen.kernel[1] = cn_window_taps(w, 1, y + i, f.rows, &first);
       from += first * w->dilation[1] * p->row;
       taps += first * w->kernel[2];
     }

@@ -40,10 +40,9 @@ typedef struct cn_pool_reach {
 
 CN_INLINE cn_pool_reach cn_pool_reach_of(const cn_window *w, int axis, size_t o, size_t size) {
   cn_pool_reach r = {0, 0, w->dilation[axis] * size};
-  for (size_t t = 0; t < w->kernel[axis]; t++) {
-    const ptrdiff_t at = cn_window_place(w, axis, o, t);
-    if (at >= 0 && r.n++ == 0) r.first = (size_t)at * size;
-  }
+  size_t tap;
+  r.n = cn_window_taps(w, axis, o, 1, &tap);
+  if (r.n) r.first = (size_t)cn_window_place(w, axis, o, tap) * size;
   return r;
 }
 

@@ -50,6 +50,16 @@ CN_INLINE float cn_least_f32(void) {
   return x;
 }
 
+/* The taps along an axis, from *ret_first on, of which one of the outputs o .. o + count sees the input, not padding alone (without input dilation). */
+CN_INLINE size_t cn_window_taps(const cn_window *w, int axis, size_t o, size_t count, size_t *ret_first) {
+  const ptrdiff_t d = (ptrdiff_t)w->dilation[axis], before = w->pad[axis] - (ptrdiff_t)((o + count - 1) * w->stride[axis]);
+  const ptrdiff_t room = (ptrdiff_t)w->in[axis] + w->pad[axis] - (ptrdiff_t)(o * w->stride[axis]); /* from the first window's start to the input's end */
+  const size_t first = before > 0 ? cn_min((size_t)((before + d - 1) / d), w->kernel[axis]) : 0;
+  const size_t end = room > 0 ? cn_min((size_t)((room + d - 1) / d), w->kernel[axis]) : 0;
+  *ret_first = first;
+  return end > first ? end - first : 0;
+}
+
 /* What a pool does with its window; neither average nor sum: the maximum. */
 #define CN_POOL_AVERAGE 1u
 
