@@ -2,7 +2,7 @@
 """Times castnet beside ONNX Runtime, OpenVINO and ncnn (trees also beside tl2cgen; --c-peers: code of emx-onnx-cgen and onnx2c): pinned, interleaved,
 one table, JSON and a picture.
 
-usage: run.py --castnet BIN [MODEL...] [--set tiny|networks|trees|all|shared] [--threads N] [--json FILE] [--svg FILE]
+usage: run.py --castnet BIN [MODEL...] [--set tiny|networks|more|trees|operators|all|shared] [--threads N] [--json FILE] [--svg FILE]
 
 A MODEL is an ONNX file or a name of make_models.py (built into --models with seeded random weights); the set `shared` is every
 model of float32 in --shared DIR. Every engine is a process that holds the model (tests/bench/worker.h says how they talk);
@@ -29,6 +29,7 @@ from pathlib import Path
 
 import engines
 import feed
+import operators
 import picture
 import roofline
 import shares
@@ -41,6 +42,7 @@ SETS = {
     "more": ["shufflenet", "inception_v1", "densenet121", "vit_tiny", "lstm_2x256_s100"],
 }
 SETS["trees"] = [f"gbt{trees}_b{batch}" for trees in (100, 1000) for batch in (1, 1000)]
+SETS["operators"] = list(operators.catalogue())
 SETS["all"] = [n for group in ("tiny", "networks", "more") for n in SETS[group]]
 MAX_SAMPLES = 20000
 
