@@ -81,20 +81,21 @@ static inline float cn_rint_small_f32(float x) { return (x + 0x1.8p23f) - 0x1.8p
 static inline double cn_rint_small_f64(double x) { return (x + 0x1.8p52) - 0x1.8p52; }
 
 /* 2^k for an integer k, -126 <= k <= 127 */
-static inline float cn_pow2_f32(float k) { return cn_from_bits_f32((cn_bits_f32(k + 0x1.8p23f) + 127) << 23); }
+static inline float cn_pow2_f32(float k) { return cn_from_bits_f32(cn_bits_f32(k + (0x1.8p23f + 127.0f)) << 23); }
 
 /* 2^k for an integer k, -1022 <= k <= 1023 */
-static inline double cn_pow2_f64(double k) { return cn_from_bits_f64((cn_bits_f64(k + 0x1.8p52) + 1023) << 52); }
+static inline double cn_pow2_f64(double k) { return cn_from_bits_f64(cn_bits_f64(k + (0x1.8p52 + 1023.0)) << 52); }
 
-/* x 2^k with one rounding for an integer k: in two steps, of which the first is exact unless |x| is far from 1. */
+/* x 2^k with one rounding for an integer k: in two steps, of which the first is exact unless |x| is far from 1. u ends in k and twice the bias of
+ * exponents, half and the rest of which are those of the two factors; what stands before is shifted out. */
 static inline float cn_scale_f32(float x, float k) {
-  const float h = cn_rint_small_f32(k * 0.5f);
-  return x * cn_pow2_f32(h) * cn_pow2_f32(k - h);
+  const uint32_t u = cn_bits_f32(k + (0x1.8p23f + 254.0f)), h = u >> 1;
+  return x * cn_from_bits_f32(h << 23) * cn_from_bits_f32((u - h) << 23);
 }
 
 static inline double cn_scale_f64(double x, double k) {
-  const double h = cn_rint_small_f64(k * 0.5);
-  return x * cn_pow2_f64(h) * cn_pow2_f64(k - h);
+  const uint64_t u = cn_bits_f64(k + (0x1.8p52 + 2046.0)), h = u >> 1;
+  return x * cn_from_bits_f64(h << 52) * cn_from_bits_f64((u - h) << 52);
 }
 
 static inline float cn_add_f32(float a, float b) { return a + b; }
