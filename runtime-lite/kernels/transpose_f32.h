@@ -39,8 +39,8 @@ CN_DRIVER void cn_transpose_edge_f32(float *y, size_t y_row, const float *x, siz
     if (j < columns) cn_vf32_store_n(y + j * y_row, v[j], rows);
 }
 
-/* y[j * y_row + i] = x[i * x_row + j] for i < rows, j < columns. y and x must not overlap. */
-CN_DRIVER void cn_transpose_f32(float *y, size_t y_row, const float *x, size_t x_row, size_t rows, size_t columns) {
+/* y[j * y_row + i] = x[i * x_row + j] for i < rows, j < columns. */
+CN_DRIVER void cn_transpose_strips_f32(float *y, size_t y_row, const float *x, size_t x_row, size_t rows, size_t columns) {
   for (size_t strip = 0; strip < columns; strip += CN_TRANSPOSE_F32_STRIP) {
     const size_t end = columns - strip < CN_TRANSPOSE_F32_STRIP ? columns : strip + CN_TRANSPOSE_F32_STRIP;
     for (size_t i = 0; i < rows; i += CN_VF32_LANES) {
@@ -58,6 +58,29 @@ CN_DRIVER void cn_transpose_f32(float *y, size_t y_row, const float *x, size_t x
         CN_UNROLL(16)
         for (size_t l = 0; l < CN_VF32_LANES; l++) cn_vf32_store(to + l * y_row, v[l]);
       }
+    }
+  }
+}
+
+/* Rows of x that a part of y's rows holds where those lie a multiple of a kilobyte apart, and from row to row of that part. */
+#define CN_TRANSPOSE_F32_PART 128
+
+#define CN_TRANSPOSE_F32_PITCH (CN_TRANSPOSE_F32_PART + 16)
+
+/* y[j * y_row + i] = x[i * x_row + j] for i < rows, j < columns. y and x must not overlap. Lines of y that begin a multiple of a kilobyte apart are
+ * in a few sets of the first cache, which a square of them overflows: they are made elsewhere and copied row by row. */
+CN_DRIVER void cn_transpose_f32(float *y, size_t y_row, const float *x, size_t x_row, size_t rows, size_t columns) {
+  CN_ALIGN(CN_VF32_LANES * 4) float part[CN_VF32_LANES * CN_TRANSPOSE_F32_PITCH];
+  if (y_row % 256 != 0 || rows < CN_TRANSPOSE_F32_PART / 2) {
+    cn_transpose_strips_f32(y, y_row, x, x_row, rows, columns);
+    return;
+  }
+  for (size_t j = 0; j < columns; j += CN_VF32_LANES) {
+    const size_t n = columns - j < CN_VF32_LANES ? columns - j : CN_VF32_LANES;
+    for (size_t i = 0; i < rows; i += CN_TRANSPOSE_F32_PART) {
+      const size_t m = rows - i < CN_TRANSPOSE_F32_PART ? rows - i : CN_TRANSPOSE_F32_PART;
+      cn_transpose_strips_f32(part, CN_TRANSPOSE_F32_PITCH, x + i * x_row + j, x_row, m, n);
+      for (size_t l = 0; l < n; l++) memcpy(y + (j + l) * y_row + i, part + l * CN_TRANSPOSE_F32_PITCH, m * sizeof *y);
     }
   }
 }

@@ -9,8 +9,9 @@ static size_t pick_length(Case *c) { return pick(c, 5) ? pick(c, (uint32_t)(8 * 
 
 /* Bits are moved, and nothing else is written. */
 void test_cn_transpose_f32(Case *c) {
-  const size_t most = 3 * c->set->lanes + 2, rows = pick(c, (uint32_t)most), columns = pick(c, 6) ? pick(c, (uint32_t)most) : 60 + pick(c, 100);
-  const size_t x_row = columns + pick(c, 5), y_row = rows + pick(c, 5);
+  const int far = pick(c, 5) == 0; /* y's rows a multiple of a kilobyte apart */
+  const size_t most = 3 * c->set->lanes + 2, rows = far ? pick(c, 300) : pick(c, (uint32_t)most), columns = pick(c, 6) ? pick(c, (uint32_t)most) : 60 + pick(c, 100);
+  const size_t x_row = columns + pick(c, 5), y_row = far ? (rows / 256 + 1 + pick(c, 2)) * 256 : rows + pick(c, 5);
   const size_t x_size = rows ? (rows - 1) * x_row + columns : 0, y_size = columns ? (columns - 1) * y_row + rows : 0;
   float *x = guarded_values(c, x_size), *y = guarded_values(c, y_size), *before = guarded(c, y_size);
   memcpy(before, y, y_size * sizeof *y);
