@@ -59,15 +59,21 @@ static bool is_steady(const ExprPrinter *e, const Access *a) {
   return true;
 }
 
-/* Vectors along the last axis are loads and stores. */
-static bool has_lanes(const NestPrinter *p, const ExprPrinter *e) {
+/* What compilers make a call of memcpy or memset of, or nearly. */
+static bool is_fill(const Nest *n) {
+  const Dim *stride = n->n_loads ? n->loads[0].stride[n->n_axes - 1] : NULL;
+  return n->map.n == 1 && (!stride || dim_is(stride, 0) || dim_is(stride, 1));
+}
+
+/* Vectors along the last axis are stores and loads, or loads of vectors of which each up to `apart`th element is taken. */
+static bool has_lanes(const NestPrinter *p, const ExprPrinter *e, int64_t apart) {
   const Nest *n = p->n;
   const uint32_t last = n->n_axes - 1;
-  if (!n->n_axes || n->map.n == 1 || !dim_is(n->store.stride[last], 1) || n->store.n_indirect) return false;
+  if (!n->n_axes || is_fill(n) || !dim_is(n->store.stride[last], 1) || n->store.n_indirect) return false;
   if (dtype_rows[p->p->tensors.data[n->store.tensor].dtype].bits < 8) return false;
   for (uint32_t k = 0; k < n->n_loads; k++) {
-    const Dim *stride = n->loads[k].stride[last];
-    if (!is_steady(e, &n->loads[k]) || !(dim_is(stride, 0) || dim_is(stride, 1))) return false;
+    int64_t stride;
+    if (!is_steady(e, &n->loads[k]) || !dim_is_const(n->loads[k].stride[last], &stride) || stride < 0 || stride > apart) return false;
     if (dtype_rows[p->p->tensors.data[n->loads[k].tensor].dtype].bits < 8) return false;
   }
   return true;
@@ -77,7 +83,7 @@ static bool has_lanes(const NestPrinter *p, const ExprPrinter *e) {
 static bool wants_lanes(const NestPrinter *p, const ExprPrinter *e) {
   const uint32_t last = p->n->n_axes - 1;
   int64_t extent;
-  if (!has_lanes(p, e)) return false;
+  if (!has_lanes(p, e, 1)) return false;
   return p->parted == last || !dim_is_const(p->n->extent[last], &extent) || (extent >= LANES && extent % LANES != 0);
 }
 
@@ -85,7 +91,7 @@ static bool wants_lanes(const NestPrinter *p, const ExprPrinter *e) {
 static bool is_lanes(const NestPrinter *p, const ExprPrinter *e) {
   const uint32_t last = p->n->n_axes - 1;
   int64_t extent;
-  return has_lanes(p, e) && last > 0 && p->parted != last && dim_is_const(p->n->extent[last], &extent) && extent <= UNROLLED && extent % 4 == 0;
+  return has_lanes(p, e, 4) && last > 0 && p->parted != last && dim_is_const(p->n->extent[last], &extent) && extent <= UNROLLED && extent % 4 == 0;
 }
 
 /* The last axis by LANES elements a turn, then the rest one by one, if there can be any. What outer loops know is declared once, by e. */
