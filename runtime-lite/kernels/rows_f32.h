@@ -128,7 +128,9 @@ CN_KERNEL cn_vf32 cn_vf32_quotient(cn_vf32 x, cn_vf32 by, cn_vf32 inverse) {
 /* x / by, or x - by - low */
 CN_KERNEL void cn_row_div_f32(const float *x, float *out, float by, size_t n) {
   const cn_vf32 divisor = cn_vf32_set1(by), inverse = cn_vf32_set1(1.0f / by);
-  for (size_t i = 0; i < n; i += CN_VF32_LANES) cn_vf32_store_n(out + i, cn_vf32_quotient(cn_vf32_load_n(x + i, n - i), divisor, inverse), n - i);
+  size_t i = 0;
+  for (; i + CN_VF32_LANES <= n; i += CN_VF32_LANES) cn_vf32_store(out + i, cn_vf32_quotient(cn_vf32_load(x + i), divisor, inverse));
+  for (; i < n; i += CN_VF32_LANES) cn_vf32_store_n(out + i, cn_vf32_quotient(cn_vf32_load_n(x + i, n - i), divisor, inverse), n - i);
 }
 
 CN_KERNEL void cn_row_sub_f32(const float *x, float *out, float by, float low, size_t n) {
