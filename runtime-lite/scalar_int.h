@@ -71,59 +71,89 @@ static inline uint32_t cn_neg_u32(uint32_t a) { return 0u - a; }
 
 static inline uint64_t cn_neg_u64(uint64_t a) { return 0u - a; }
 
+/* Whether integers of up to 32 bits are divided as floats: no processor has a division of vectors of integers, and a literal divisor compilers multiply by. */
+#if defined(__GNUC__) && (defined(__SSE2__) || defined(__aarch64__))
+#define CN_DIVIDES_FLOATS(b) (!__builtin_constant_p(b))
+#else
+#define CN_DIVIDES_FLOATS(b) 0
+#endif
+
+/* a / b rounded to zero, b other than 0 and, of 32 bits, -1. A quotient that is not whole is 1 / |b| away from the next one that is, a part of 1 / |a| of it
+ * at least, and a float with more bits than a is rounded to something nearer. */
+static inline int32_t cn_quotient_s16(int32_t a, int32_t b) { return CN_DIVIDES_FLOATS(b) ? (int32_t)((float)a / (float)b) : a / b; }
+
+static inline int32_t cn_quotient_s32(int32_t a, int32_t b) { return CN_DIVIDES_FLOATS(b) ? (int32_t)((double)a / (double)b) : a / b; }
+
+/* b, or 1 for 0 and -1. No branches here and below: of loops that have some not every compiler makes vectors. */
+static inline int32_t cn_divisor_s32(int32_t b) {
+  const int32_t other = -((b == 0) | (b == -1));
+  return (b & ~other) | (1 & other);
+}
+
+static inline uint32_t cn_quotient_u32(uint32_t a, uint32_t b) { return CN_DIVIDES_FLOATS(b) ? (uint32_t)((double)a / (double)b) : a / b; }
+
 /* Quotient rounded to zero; x / 0 is 0, the smallest value / -1 wraps to itself. */
-static inline int8_t cn_div_s8(int8_t a, int8_t b) { return (int8_t)(b == 0 ? 0 : a / b); }
+static inline int8_t cn_div_s8(int8_t a, int8_t b) { return (int8_t)(cn_quotient_s16(a, b + (b == 0)) & -(b != 0)); }
 
-static inline int16_t cn_div_s16(int16_t a, int16_t b) { return (int16_t)(b == 0 ? 0 : a / b); }
+static inline int16_t cn_div_s16(int16_t a, int16_t b) { return (int16_t)(cn_quotient_s16(a, b + (b == 0)) & -(b != 0)); }
 
-static inline int32_t cn_div_s32(int32_t a, int32_t b) { return b == 0 ? 0 : b == -1 ? cn_neg_s32(a) : a / b; }
+static inline uint8_t cn_div_u8(uint8_t a, uint8_t b) { return (uint8_t)(cn_quotient_s16(a, b + (b == 0)) & -(b != 0)); }
+
+static inline uint16_t cn_div_u16(uint16_t a, uint16_t b) { return (uint16_t)(cn_quotient_s16(a, b + (b == 0)) & -(b != 0)); }
+
+static inline int32_t cn_div_s32(int32_t a, int32_t b) {
+  const uint32_t q = (uint32_t)cn_quotient_s32(a, cn_divisor_s32(b)), minus = 0u - (uint32_t)(b == -1);
+  return (int32_t)(((q ^ minus) - minus) & (0u - (uint32_t)(b != 0)));
+}
 
 static inline int64_t cn_div_s64(int64_t a, int64_t b) { return b == 0 ? 0 : b == -1 ? cn_neg_s64(a) : a / b; }
 
-static inline uint8_t cn_div_u8(uint8_t a, uint8_t b) { return (uint8_t)(b == 0 ? 0 : a / b); }
-
-static inline uint16_t cn_div_u16(uint16_t a, uint16_t b) { return (uint16_t)(b == 0 ? 0 : a / b); }
-
-static inline uint32_t cn_div_u32(uint32_t a, uint32_t b) { return (uint32_t)(b == 0 ? 0 : a / b); }
+static inline uint32_t cn_div_u32(uint32_t a, uint32_t b) { return cn_quotient_u32(a, b + (b == 0)) & (0u - (b != 0)); }
 
 static inline uint64_t cn_div_u64(uint64_t a, uint64_t b) { return (uint64_t)(b == 0 ? 0 : a / b); }
 
 /* Remainder with the sign of the dividend; x fmod 0 is 0. */
-static inline int8_t cn_fmod_s8(int8_t a, int8_t b) { return (int8_t)(b == 0 ? 0 : a % b); }
+static inline int8_t cn_fmod_s8(int8_t a, int8_t b) { return (int8_t)(a - cn_quotient_s16(a, b + (b == 0)) * (b + (b == 0))); }
 
-static inline int16_t cn_fmod_s16(int16_t a, int16_t b) { return (int16_t)(b == 0 ? 0 : a % b); }
+static inline int16_t cn_fmod_s16(int16_t a, int16_t b) { return (int16_t)(a - cn_quotient_s16(a, b + (b == 0)) * (b + (b == 0))); }
 
-static inline int32_t cn_fmod_s32(int32_t a, int32_t b) { return b == 0 || b == -1 ? 0 : a % b; }
+static inline uint8_t cn_fmod_u8(uint8_t a, uint8_t b) { return (uint8_t)(a - cn_quotient_s16(a, b + (b == 0)) * (b + (b == 0))); }
+
+static inline uint16_t cn_fmod_u16(uint16_t a, uint16_t b) { return (uint16_t)(a - cn_quotient_s16(a, b + (b == 0)) * (b + (b == 0))); }
+
+static inline int32_t cn_fmod_s32(int32_t a, int32_t b) {
+  const int32_t d = cn_divisor_s32(b);
+  return a - cn_quotient_s32(a, d) * d;
+}
 
 static inline int64_t cn_fmod_s64(int64_t a, int64_t b) { return b == 0 || b == -1 ? 0 : a % b; }
 
-static inline uint8_t cn_fmod_u8(uint8_t a, uint8_t b) { return (uint8_t)(b == 0 ? 0 : a % b); }
-
-static inline uint16_t cn_fmod_u16(uint16_t a, uint16_t b) { return (uint16_t)(b == 0 ? 0 : a % b); }
-
-static inline uint32_t cn_fmod_u32(uint32_t a, uint32_t b) { return (uint32_t)(b == 0 ? 0 : a % b); }
+static inline uint32_t cn_fmod_u32(uint32_t a, uint32_t b) {
+  const uint32_t d = b + (b == 0);
+  return a - cn_quotient_u32(a, d) * d;
+}
 
 static inline uint64_t cn_fmod_u64(uint64_t a, uint64_t b) { return (uint64_t)(b == 0 ? 0 : a % b); }
 
 /* Remainder with the sign of the divisor, as in Python; x mod 0 is 0. */
 static inline int8_t cn_mod_s8(int8_t a, int8_t b) {
   const int8_t r = cn_fmod_s8(a, b);
-  return (int8_t)(r != 0 && (r < 0) != (b < 0) ? r + b : r);
+  return (int8_t)(r + (b & -((r != 0) & ((r ^ b) < 0))));
 }
 
 static inline int16_t cn_mod_s16(int16_t a, int16_t b) {
   const int16_t r = cn_fmod_s16(a, b);
-  return (int16_t)(r != 0 && (r < 0) != (b < 0) ? r + b : r);
+  return (int16_t)(r + (b & -((r != 0) & ((r ^ b) < 0))));
 }
 
 static inline int32_t cn_mod_s32(int32_t a, int32_t b) {
   const int32_t r = cn_fmod_s32(a, b);
-  return (int32_t)(r != 0 && (r < 0) != (b < 0) ? r + b : r);
+  return r + (b & -(int32_t)((r != 0) & ((r ^ b) < 0)));
 }
 
 static inline int64_t cn_mod_s64(int64_t a, int64_t b) {
   const int64_t r = cn_fmod_s64(a, b);
-  return (int64_t)(r != 0 && (r < 0) != (b < 0) ? r + b : r);
+  return r + (b & -(int64_t)((r != 0) & ((r ^ b) < 0)));
 }
 
 static inline uint8_t cn_mod_u8(uint8_t a, uint8_t b) { return cn_fmod_u8(a, b); }
