@@ -579,12 +579,22 @@ static bool layout_places(Builder *b, const Node *n, Layout *l, Value **ret) {
   return give(b, l, n, build_view(b, x, rank + 1, t.dims, index), ret);
 }
 
+/* Whether resizing a plain image, which makes at least as many places of it, is to begin a chain of blocks rather than what reads its result: its input is copied into
+ * them, which is smaller, and a vector holds channels, not places of rows that may be shorter. */
+static bool begins_larger(const Layout *l, const Node *n) {
+  const Value *x = n->in[0], *y = n->out[0];
+  const int64_t channels = layout_size(x, 1), area = area_of(x);
+  return is_image(x) && channels >= l->block && channels % l->block == 0 && 2 * area <= area_of(y) /* of two places each, or more */ && l->taken[y->id] &&
+         l->ahead[y->id] / (channels * area) >= CHAIN;
+}
+
 static bool layout_gather(Builder *b, const Node *n, Layout *l, Value **ret) {
-  Value *x = blocked_of(l, n->in[0]), *y = n->out[0];
+  Value *y = n->out[0], *x = blocked_of(l, n->in[0]);
   const GatherAxis *from = ((const GatherAttr *)n->attr)->axes;
   const uint32_t in = n->in[0]->type.rank, rank = y->type.rank;
   GatherAxis axes[MAX_RANK];
-  if (!x || in < 4 || !moves_places(n, l)) return false;
+  const bool begins = !x && begins_larger(l, n);
+  if ((!x && !begins) || in < 4 || !moves_places(n, l)) return false;
   for (uint32_t a = 0; a < in; a++) {
     axes[a] = from[a];
     if (a < 2 ? from[a].indirect || !is_coord(&from[a].affine, y, a) : !from[a].indirect && !is_of_places(&from[a].affine)) return false;
@@ -601,6 +611,7 @@ static bool layout_gather(Builder *b, const Node *n, Layout *l, Value **ret) {
     axes[a].place = place;
   }
   axes[in] = (GatherAxis){.affine = build_affine_coord(b, rank + 1, rank)};
+  if (begins) x = to_blocks(b, l, n->in[0]);
   Value **operands = arena_dup(b->ir->arena, n->in, n->n_in * sizeof *operands);
   operands[0] = in == 4 ? with_rows_of(b, x, n->in[0]) : x;
   const Type t = blocked_type(b, l, y);
