@@ -583,8 +583,9 @@ static bool layout_places(Builder *b, const Node *n, Layout *l, Value **ret) {
  * them, which is smaller, and a vector holds channels, not places of rows that may be shorter. */
 static bool begins_larger(const Layout *l, const Node *n) {
   const Value *x = n->in[0], *y = n->out[0];
+  if (!is_image(x)) return false;
   const int64_t channels = layout_size(x, 1), area = area_of(x);
-  return is_image(x) && channels >= l->block && channels % l->block == 0 && 2 * area <= area_of(y) /* of two places each, or more */ && l->taken[y->id] &&
+  return channels >= l->block && channels % l->block == 0 && 2 * area <= area_of(y) /* of two places each, or more */ && l->taken[y->id] &&
          l->ahead[y->id] / (channels * area) >= CHAIN;
 }
 
