@@ -590,7 +590,7 @@ static bool begins_larger(const Layout *l, const Node *n) {
 }
 
 static bool layout_gather(Builder *b, const Node *n, Layout *l, Value **ret) {
-  Value *y = n->out[0], *x = blocked_of(l, n->in[0]);
+  Value *x = blocked_of(l, n->in[0]), *y = n->out[0];
   const GatherAxis *from = ((const GatherAttr *)n->attr)->axes;
   const uint32_t in = n->in[0]->type.rank, rank = y->type.rank;
   GatherAxis axes[MAX_RANK];

@@ -152,6 +152,13 @@ CN_KERNEL void cn_gemm_block_f32(const cn_gemm_f32_args *g, size_t m0, size_t m1
   } while (k0 < g->k);
 }
 
+/* Columns n0 .. n0 + n of one row, whose sums are in tile, with what follows them. */
+CN_KERNEL void cn_gemv_finish_f32(const cn_gemm_f32_args *g, const float *tile, size_t n0, size_t n) {
+  cn_edge_finish_f32(tile, 0, g->c + n0, 0, 1, n, CN_PART_FIRST | CN_PART_LAST, &g->ep,
+                     g->ep.flags & CN_EP_COL_BIAS ? g->ep.bias + n0 : g->ep.bias, g->ep.residual ? g->ep.residual + n0 : 0);
+  if (g->ep.tile) g->ep.tile(g->ep.ctx, g->c + n0, g->ldc, 0, 0, 1, n0, n);
+}
+
 /* One row times four panels side by side: four streams of B, and enough sums in flight to hide the latency of an FMA. */
 CN_KERNEL void cn_gemv_f32(const cn_gemm_f32_args *g, size_t j) {
   const size_t nv = CN_GEMM_F32_NV, n0 = j * CN_GEMM_F32_NR, n = cn_min(4 * CN_GEMM_F32_NR, g->n - n0);
@@ -177,9 +184,7 @@ CN_KERNEL void cn_gemv_f32(const cn_gemm_f32_args *g, size_t j) {
     CN_UNROLL(16)
     for (size_t i = 0; i < 4 * nv; i++) cn_vf32_store(tile + i * CN_VF32_LANES, acc[i]);
   } while (p < g->k);
-  cn_edge_finish_f32(tile, 0, g->c + n0, 0, 1, n, CN_PART_FIRST | CN_PART_LAST, &g->ep,
-                     g->ep.flags & CN_EP_COL_BIAS ? g->ep.bias + n0 : g->ep.bias, g->ep.residual ? g->ep.residual + n0 : 0);
-  if (g->ep.tile) g->ep.tile(g->ep.ctx, g->c + n0, g->ldc, 0, 0, 1, n0, n);
+  cn_gemv_finish_f32(g, tile, n0, n);
 }
 
 /* Steps of depth of cn_gemv_near_f32 whose sums are apart, so that enough are in flight. */
@@ -219,9 +224,7 @@ CN_KERNEL void cn_gemv_near_f32(const cn_gemm_f32_args *g, size_t j) {
       cn_vf32_store(tile + i * CN_VF32_LANES, acc[i]);
     }
   } while (p < g->k);
-  cn_edge_finish_f32(tile, 0, g->c + n0, 0, 1, n, CN_PART_FIRST | CN_PART_LAST, &g->ep,
-                     g->ep.flags & CN_EP_COL_BIAS ? g->ep.bias + n0 : g->ep.bias, g->ep.residual ? g->ep.residual + n0 : 0);
-  if (g->ep.tile) g->ep.tile(g->ep.ctx, g->c + n0, g->ldc, 0, 0, 1, n0, n);
+  cn_gemv_finish_f32(g, tile, n0, n);
 }
 
 /* Panels of B that pass for each part of the depth, so that what they add to, of `rows` rows, stays in the second cache: as even as can be. Where one

@@ -1,7 +1,7 @@
 """Models of one operator each, for the benchmark's set `operators`: where a network spends its time on one that is slow, its table names nothing but
 the network. 65,536 elements mostly, which a second cache holds.
 
-A row of ROWS: name, operator, inputs, attributes. An input is a shape ("64x1024", "1x64x56x56:f16", "scalar:s64") of data that calls bring; [shape] is a
+A row: name, operator, inputs, attributes. An input is a shape ("64x1024", "1x64x56x56:f16", "scalar:s64") of data that calls bring; [shape] is a
 constant of random numbers, any other list or number the constant itself, None an input left out.
 """
 import zlib
