@@ -47,6 +47,7 @@ static bool fits(Lower *l, const Step *first, const SoftmaxStep *soft, const Con
   const Dim *of_a_head = dim_mul(c, scores->m, scores->n), *all = dim_mul(c, dim_product(c, scores->batch, scores->n_batch), of_a_head);
   const bool few = all->hi < FEW_SCORES || of_a_head->hi < FEW_OF_A_HEAD;
   if (few || soft->log || !dim_is(soft->inner, 1) || soft->n != scores->n || !same_batches(scores, sum)) return false;
+  if (scores->thin || sum->thin) return false; /* what is fused packs keys and values */
   if (scores->b_packed || sum->b_packed || scores->c_m != scores->n || sum->m != scores->m || sum->k != scores->n) return false;
   if ((sum->a_m != scores->n && !dim_is(sum->m, 1)) || !dim_is(sum->a_k, 1) || sum->epilogue.expr.n) return false;
   return fits_tiles(l->p, &scores->epilogue, &l->p->tensors.data[first->out[0]], scores->n_batch);

@@ -6,6 +6,7 @@
 
 #include "kernels/pack.h"
 #include "kernels/split.h"
+#include "kernels/thin.h"
 
 /* ---- products ------------------------------------------------------------------------------------------------------------------------- */
 typedef struct Group { uint32_t axes[MAX_RANK], n; } Group; /* labels of one role, in the output's order */
@@ -162,6 +163,13 @@ static bool may_split(const Lower *l, const ContractStep *s) {
   return target_tile(l->opt->target, "split_f32") && dim_is(s->a_k, 1) && cn_split_wins(known[0], known[1], known[2]);
 }
 
+/* Whether the second operand, which is not packed, is read as it lies: of vectors, by few rows. */
+static Thin thin_product(const Lower *l, const ContractStep *s) {
+  int64_t rows;
+  if (s->b_packed || l->opt->target->vector_bits <= 32 || !dim_is_const(s->m, &rows) || rows > CN_THIN_ROWS) return THIN_NOT;
+  return dim_is(s->b_k, 1) && dim_is(s->a_k, 1) ? THIN_DOTS : dim_is(s->b_n, 1) ? THIN_ROWS : THIN_NOT;
+}
+
 bool lower_contract(Lower *l, const Node *n) {
   const ContractAttr *attr = n->attr;
   const Value *a = n->in[0], *b = n->in[1], *out = n->out[0];
@@ -205,6 +213,8 @@ bool lower_contract(Lower *l, const Node *n) {
   s->acc = attr->acc;
   if (s->acc == DT_s32) return lower_integer_contract(l, n, s, oa.tensor, ob.tensor, t);
   const Dim *scratch = pack_operand(l, s, &ob);
+  s->thin = thin_product(l, s);
+  if (s->thin) scratch = NULL;
   s->split = s->b_packed && may_split(l, s);
   s->lines = s->split || (s->b_packed && rows_collide(l, s));
   if (s->lines) scratch = scratch_lines(l->p->dims, l->opt->target, s->m);

@@ -112,6 +112,9 @@ typedef struct Epilogue {
 
 /* out[b][m][n] = sum_k a[b][m][k] * b[b][k][n]. Operands in[0] = A, in[1] = B (or its packed form), in[2..3] zero points
  * or NO_TENSOR; strides are elements of the operand's buffer window. */
+/* Few rows by an operand of the call, read as it lies: whose columns, or rows, have their elements side by side (runtime-lite/kernels/thin_f32.h). */
+typedef enum Thin { THIN_NOT, THIN_DOTS, THIN_ROWS } Thin;
+
 typedef struct ContractStep {
   uint32_t n_batch;
   const Dim *const *batch;                       /* [n_batch] extents */
@@ -119,6 +122,7 @@ typedef struct ContractStep {
   const Dim *const *a_batch, *const *b_batch, *const *c_batch; /* [n_batch] strides; 0 where broadcast */
   const Dim *a_m, *a_k, *b_k, *b_n, *c_m, *c_n;  /* strides */
   bool b_packed;                                 /* in[1] is packed for the target's kernel */
+  Thin thin;                                     /* else it may lie so that nobody has to */
   bool lines;                                    /* the step's scratch is for a part of in[0] */
   bool split;                                    /* the target may multiply by parts (amx/split_f32.h) */
   DType acc;                                     /* s32: 8-bit operands, the integer kernel */

@@ -118,7 +118,10 @@ static int64_t recurrence_turns(const Program *p, const Step *s) {
 }
 
 /* Whether a call lays out the second operand of its product. */
-static bool packs(const Step *s) { return s->kind == STEP_CONTRACT && !((const ContractStep *)s->attr)->b_packed; }
+static bool packs(const Step *s) {
+  const ContractStep *g = s->attr;
+  return s->kind == STEP_CONTRACT && !g->b_packed && !g->thin;
+}
 
 /* Picoseconds that it takes. */
 static int64_t pack_time(const Step *s) {
@@ -225,8 +228,9 @@ static bool long_batch(const ContractStep *g, int64_t least, uint32_t *ret) {
 /* Batches where there are at least four, else the kernel's tasks: not where each share would have to pack the second operand for few rows. */
 static bool contract_parts(const Target *t, const Step *s, uint32_t *ret) {
   const ContractStep *g = s->attr;
-  if (g->b_packed || moves(g->b_batch, g->n_batch)) {
-    if (long_batch(g, 4, ret) || g->b_packed) return true;
+  const bool packed = g->b_packed || g->thin;
+  if (packed || moves(g->b_batch, g->n_batch)) {
+    if (long_batch(g, 4, ret) || packed) return true;
     for (uint32_t i = 0; i < g->n_batch; i++)
       if (!dim_is_const(g->batch[i], NULL) && !dim_is(g->c_batch[i], 0)) *ret = i;
   }

@@ -136,11 +136,12 @@ static uint32_t nearest_axis(const Value *v, unsigned views) {
   return axis;
 }
 
-enum { LONG_SUM = 256, WIDE_ROW = 16 };
+enum { LONG_SUM = 256, LONG_ROW = 512, WIDE_ROW = 16 };
 
 /* Products of one row or of one column with a matrix that only the call knows: each of its numbers is used once, so that a kernel, which would pack them
- * first, takes longer than sums where they lie, side by side or long ones. */
-static bool is_thin(const Node *n) {
+ * first, takes longer than sums where they lie, side by side or long ones. reads: the kernels of one row read them as they lie; several sums at a time, if they
+ * are no longer than a few pages. */
+static bool is_thin(const Node *n, bool reads) {
   const ContractAttr *attr = n->attr;
   const Value *a = n->in[0], *b = n->in[1];
   const Type *out = &n->out[0]->type;
@@ -152,7 +153,7 @@ static bool is_thin(const Node *n) {
   const uint32_t near = nearest_axis(matrix, 8);
   int64_t size;
   if (near == MAX_RANK || !dim_is_const(matrix->type.dims[near], &size)) return false;
-  return size >= (out->rank && memchr(attr->out, (rows == 1 ? attr->b : attr->a)[near], out->rank) ? WIDE_ROW : LONG_SUM);
+  return size >= (out->rank && memchr(attr->out, (rows == 1 ? attr->b : attr->a)[near], out->rank) ? WIDE_ROW : rows == 1 && reads ? LONG_ROW : LONG_SUM);
 }
 
 /* ---- windows ---------------------------------------------------------------------------------------------------------------------- */
@@ -498,7 +499,7 @@ static bool legalise(Builder *b, const Node *n, Value **ret, void *user) {
       ret[0] = norm(b, n);
       return true;
     case OP_CONTRACT:
-      if ((f32 && !(l->all && is_thin(n))) || (l->kernels && l->all && kernel_contract(n))) return false;
+      if ((f32 && !(l->all && is_thin(n, l->blocks))) || (l->kernels && l->all && kernel_contract(n))) return false;
       ret[0] = narrow ? product_f32(b, n) : product_nest(b, n);
       return true;
     case OP_CONV: {

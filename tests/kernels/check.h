@@ -23,6 +23,7 @@
 #include "kernels/pool_f32.h"
 #include "kernels/recurrent_f32.h"
 #include "kernels/rows_f32.h"
+#include "kernels/thin_f32.h"
 #include "kernels/tokens_f32.h"
 #include "kernels/transpose_f32.h"
 #include "kernels/winograd_f32.h"
@@ -45,6 +46,9 @@ typedef struct KernelSet {
   size_t (*gemm_f32_tasks)(const cn_gemm_f32_args *g);
   size_t (*gemm_f32_lines)(size_t m); /* floats of its scratch */
   void (*gemm_f32)(const cn_gemm_f32_args *g, size_t t0, size_t t1);
+  size_t (*thin_f32_tasks)(const cn_gemm_f32_args *g);
+  void (*thin_dots_f32)(const cn_gemm_f32_args *g, size_t t0, size_t t1);
+  void (*thin_rows_f32)(const cn_gemm_f32_args *g, size_t t0, size_t t1);
   size_t (*conv_f32_tasks)(const cn_conv_f32_args *a);
   size_t (*conv_f32_scratch)(const cn_window *w);
   void (*conv_f32)(const cn_conv_f32_args *a, float *scratch, size_t t0, size_t t1);

@@ -42,6 +42,12 @@ static cn_epilogue_f32 pick_epilogue(Case *c, size_t m, size_t n, size_t c_size,
   return ep;
 }
 
+/* Where C is: apart from rows that are longer, or not. */
+static size_t place_result(Case *c, cn_gemm_f32_args *g) {
+  g->ldc = g->n + pick(c, 3);
+  return g->m ? (g->m - 1) * g->ldc + g->n : 0;
+}
+
 /* before: C as it was, which holds the residual of an in-place sum. */
 static void compare(Case *c, const cn_gemm_f32_args *g, const float *b, size_t b_ks, size_t b_ns, const float *before) {
   for (size_t i = 0; i < g->m; i++) {
@@ -108,8 +114,7 @@ void test_cn_gemm_f32(Case *c) {
   cn_pack_b_f32(b, b_ks, b_ns, g.k, g.n, s->nr, packed);
   s->pack_operand_f32(b, b_ks, b_ns, g.k, g.n, by_layer);
   if (memcmp(packed, by_layer, cn_pack_size(g.k, g.n, s->nr) * sizeof(float))) fail(c, "%s m %zu n %zu k %zu: packed otherwise by the layer", c->kernel, g.m, g.n, g.k);
-  g.ldc = g.n + pick(c, 3);
-  const size_t c_size = g.m ? (g.m - 1) * g.ldc + g.n : 0;
+  const size_t c_size = place_result(c, &g);
   g.a = a;
   g.a_rs = ta ? 1 : g.k;
   g.a_ks = ta ? g.m : 1;
@@ -127,3 +132,32 @@ void test_cn_gemm_f32(Case *c) {
   run_split(c, &g);
   if (memcmp(again, g.c, c_size * sizeof(float)) != 0) fail(c, "%s: the split of tasks changes the result", c->kernel);
 }
+
+/* ---- few rows by what lies as it is ---- */
+static void thin(Case *c, void (*run)(const cn_gemm_f32_args *g, size_t t0, size_t t1), int dots) {
+  cn_gemm_f32_args g = {.m = pick(c, CN_THIN_ROWS + 1), .n = pick_size(c, c->set->nr), .k = pick_depth(c)};
+  const size_t line = dots ? g.k : g.n, lines = dots ? g.n : g.k;
+  const int turned = !dots && pick(c, 3) == 0;
+  g.ldb = line + pick(c, 3);
+  float *b = guarded_values(c, lines ? (lines - 1) * g.ldb + line : 0);
+  g.b = b;
+  g.a = guarded_values(c, g.m * g.k);
+  g.a_rs = turned ? 1 : g.k;
+  g.a_ks = turned ? g.m : 1;
+  const size_t c_size = place_result(c, &g), tasks = c->set->thin_f32_tasks(&g), cut = pick(c, (uint32_t)tasks + 1);
+  g.c = guarded_values(c, c_size);
+  float *before = guarded(c, c_size), *again = guarded(c, c_size);
+  memcpy(before, g.c, c_size * sizeof(float));
+  g.ep = pick_epilogue(c, g.m, g.n, c_size, g.c);
+  run(&g, 0, tasks);
+  compare(c, &g, b, dots ? 1 : g.ldb, dots ? g.ldb : 1, before);
+  memcpy(again, g.c, c_size * sizeof(float));
+  memcpy(g.c, before, c_size * sizeof(float));
+  run(&g, cut, tasks);
+  run(&g, 0, cut);
+  if (memcmp(again, g.c, c_size * sizeof(float)) != 0) fail(c, "%s: the split of tasks changes the result", c->kernel);
+}
+
+void test_cn_thin_dots_f32(Case *c) { thin(c, c->set->thin_dots_f32, 1); }
+
+void test_cn_thin_rows_f32(Case *c) { thin(c, c->set->thin_rows_f32, 0); }
