@@ -12,6 +12,8 @@ bool pass_legalise(Ir *ir, bool kernels, bool all, bool blocks);
 /* Softmax and normalisation that exporters leave as reductions and arithmetic become one node again. */
 bool pass_raise(Ir *ir);
 bool pass_recurrent(Ir *ir);
+/* Factors of both operands of a product go to one. */
+bool pass_product(Ir *ir);
 /* Powers with constant exponents become products and roots. After pass_raise, which knows some of them. */
 bool pass_power(Ir *ir);
 /* A composite in terms of what pass_legalise leaves as nests. False: it is none. ret holds NULL after a diagnostic. */

@@ -127,6 +127,7 @@ bool passes_run(Ir *ir, PassOptions opt) {
                            {"quantise", pass_quantise, quantise}, /* before weights fold into floats */
                            {"fold", pass_fold, opt.optimise},
                            {"raise", pass_raise, opt.optimise},
+                           {"product", pass_product, opt.optimise},
                            {"legalise", !opt.optimise ? legalise_for_nests : !opt.kernels ? legalise_for_few : opt.blocks ? legalise_for_blocks : legalise_for_all, true},
                            {"power", pass_power, opt.optimise}, /* behind raise, which knows some */
                            {"sink", pass_sink, opt.optimise},

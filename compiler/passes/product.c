@@ -1,0 +1,86 @@
+/* Products of two operands that the call brings, as exporters leave them around attention: queries and keys are each scaled by the root of a factor, so that numbers of 16 bits
+ * do not overflow. Keys and values are many and are read once, so the operand that has fewer elements, or the first, is scaled by all of it. */
+#include "passes/passes.h"
+
+enum { MOST_STEPS = 6 };
+
+/* An operand without its factors: the views between, the last one first, and what it is a view of. */
+typedef struct Scaled {
+  Value *from;
+  const Node *views[MOST_STEPS];
+  uint32_t n;
+  double factor;
+} Scaled;
+
+/* The operand that n multiplies, or divides, by one number that leaves f32's range to results; NULL: it does not. */
+static Value *scaled_by(Builder *b, const Node *n, double *factor) {
+  const double most = 0x1p30, *k;
+  size_t count;
+  ScalarFn fn;
+  if (!pass_is_fn2(n, &fn) || (fn != SC_mul && fn != SC_div)) return NULL;
+  const Expr *e = &((const PointwiseAttr *)n->attr)->expr;
+  Value *x = n->in[e->nodes[e->nodes[2].args[0]].operand], *y = n->in[e->nodes[e->nodes[2].args[1]].operand];
+  if (fn == SC_mul && x->data) x = y, y = n->in[e->nodes[e->nodes[2].args[0]].operand];
+  if (x->data || !y->data || y->data->n != 1 || !type_same(&x->type, &n->out[0]->type) || !build_const_floats(b, y, &k, &count)) return NULL;
+  const double size = *k < 0 ? -*k : *k;
+  if (!(size <= most) || !(size >= 1 / most)) return NULL;
+  *factor *= fn == SC_mul ? *k : 1 / *k;
+  return x;
+}
+
+static Scaled scaled(Builder *b, Value *v) {
+  Scaled s = {.from = v, .factor = 1}, here = s;
+  for (uint32_t i = 0; i < MOST_STEPS && here.from->def && here.from->def->graph == b->graph; i++) {
+    const Node *n = here.from->def;
+    Value *x = scaled_by(b, n, &here.factor);
+    if (x) {
+      here.from = x;
+      s = here;
+    } else if (pass_is_view(n)) {
+      here.views[here.n++] = n;
+      here.from = n->in[0];
+    } else {
+      break;
+    }
+  }
+  return s;
+}
+
+/* Its views again, of `from` times a factor. */
+static Value *viewed(Builder *b, const Scaled *s, double factor) {
+  Value *v = s->from;
+  if (factor != 1) v = build_fn2(b, SC_mul, v, build_scalar_f(b, DT_f32, factor));
+  for (uint32_t i = s->n; i > 0 && v; i--) {
+    const Node *n = s->views[i - 1];
+    const Type *t = &n->out[0]->type;
+    v = n->op == OP_VIEW ? build_view(b, v, t->rank, t->dims, ((const ViewAttr *)n->attr)->index) : build_reshape(b, v, t->rank, t->dims);
+  }
+  return v;
+}
+
+/* Whether x is known to have more elements. */
+static bool is_larger(Builder *b, const Value *x, const Value *than) {
+  int64_t n, m;
+  const Dim *const sizes[] = {dim_product(b->ir->dims, x->type.dims, x->type.rank), dim_product(b->ir->dims, than->type.dims, than->type.rank)};
+  return dim_is_const(sizes[0], &n) && dim_is_const(sizes[1], &m) && n > m;
+}
+
+static bool product(Builder *b, const Node *n, Value **ret, void *user) {
+  (void)user;
+  if (n->op != OP_CONTRACT) return false;
+  const ContractAttr *attr = n->attr;
+  if (n->in[0]->type.dtype != DT_f32 || n->in[1]->type.dtype != DT_f32 || attr->acc != DT_f32 || n->in[0]->data || n->in[1]->data) return false;
+  const Scaled a = scaled(b, n->in[0]), c = scaled(b, n->in[1]);
+  const bool second = is_larger(b, n->in[0], n->in[1]); /* takes the factor */
+  const Scaled *const loses = second ? &a : &c;
+  if (loses->factor == 1 || (!second && a.factor == 1 && !is_larger(b, n->in[1], n->in[0]))) return false;
+  const double factor = a.factor * c.factor;
+  Value *x = viewed(b, &a, second ? 1 : factor), *y = viewed(b, &c, second ? factor : 1);
+  ret[0] = x && y ? build_contract(b, x, attr->a, y, attr->b, attr->out, n->out[0]->type.rank, attr->acc, NULL, NULL) : NULL;
+  return ret[0] != NULL;
+}
+
+bool pass_product(Ir *ir) {
+  if (pass_rewrite(ir, product, NULL)) (void)pass_simplify(ir);
+  return true;
+}
