@@ -9,6 +9,7 @@
 #include "kernels/gemm_f32.h"
 #include "kernels/pack_f32.h"
 #include "kernels/rows_f32.h"
+#include "kernels/thin_f32.h"
 
 /* tile, or NULL: what is done to the scores (scale, mask), as in cn_epilogue_f32: rows are queries, columns keys. out must not
  * overlap the operands. */
@@ -48,21 +49,29 @@ CN_KERNEL void cn_attention_row_f32(float *scores, size_t n, float *out, size_t 
   *most = now;
 }
 
-/* Keys t0 .. t0 + n for m queries from q0; the first ones begin the sums. */
+/* Whether queries are so few that packing keys and values would take longer than all else, and these can be read as they lie. */
+CN_INLINE int cn_attention_f32_is_thin(const cn_attention_f32_args *a) {
+  return CN_VF32_LANES > 1 && a->queries <= CN_THIN_ROWS && a->q_ks == 1 && a->k_ds == 1 && a->v_es == 1;
+}
+
+/* Keys t0 .. t0 + n for m queries from q0; the first ones begin the sums. k, v: packed, but of few queries. */
 CN_KERNEL void cn_attention_tile_f32(const cn_attention_f32_args *a, const float *k, const float *v, size_t q0, size_t m, size_t t0,
                                      size_t n, float *scores, float *most, float *sum) {
+  const int thin = cn_attention_f32_is_thin(a);
   float *out = a->out + q0 * a->ldo, here[CN_ATTENTION_QUERIES];
   const cn_gemm_f32_args s = {.m = m, .n = n, .k = a->depth, .a = a->q + q0 * a->q_rs, .a_rs = a->q_rs, .a_ks = a->q_ks,
-                              .b = k + t0 * a->depth, .c = scores, .ldc = CN_ATTENTION_KEYS};
+                              .b = thin ? a->k + t0 * a->k_ts : k + t0 * a->depth, .ldb = a->k_ts, .c = scores, .ldc = CN_ATTENTION_KEYS};
   const cn_gemm_f32_args o = {.m = m, .n = a->width, .k = n, .a = scores, .a_rs = CN_ATTENTION_KEYS, .a_ks = 1,
-                              .b = v + t0 * cn_round_up(a->width, CN_GEMM_F32_NR), .c = out, .ldc = a->ldo,
+                              .b = thin ? a->v + t0 * a->v_ts : v + t0 * cn_round_up(a->width, CN_GEMM_F32_NR), .ldb = a->v_ts, .c = out, .ldc = a->ldo,
                               .ep = {.flags = t0 ? CN_EP_RESIDUAL : 0, .residual = out}};
-  cn_gemm_f32(&s, 0, cn_gemm_f32_tasks(&s));
+  if (thin) cn_thin_dots_f32(&s, 0, cn_thin_f32_tasks(&s));
+  else cn_gemm_f32(&s, 0, cn_gemm_f32_tasks(&s));
   if (a->tile) a->tile(a->ctx, scores, CN_ATTENTION_KEYS, 0, q0, m, t0, n);
   for (size_t i = 0; i < m; i++) here[i] = cn_row_max_f32(scores + i * CN_ATTENTION_KEYS, n);
   for (size_t i = 0; i < m; i++)
     cn_attention_row_f32(scores + i * CN_ATTENTION_KEYS, n, out + i * a->ldo, a->width, here[i], most + i, sum + i);
-  cn_gemm_f32(&o, 0, cn_gemm_f32_tasks(&o));
+  if (thin) cn_thin_rows_f32(&o, 0, cn_thin_f32_tasks(&o));
+  else cn_gemm_f32(&o, 0, cn_gemm_f32_tasks(&o));
 }
 
 /* Bands of whole tiles of queries, an even number: two threads have as many. */
@@ -79,8 +88,9 @@ CN_DRIVER void cn_attention_f32(const cn_attention_f32_args *a, float *scratch, 
   float *most = scores + CN_ATTENTION_QUERIES * CN_ATTENTION_KEYS, *sum = most + CN_ATTENTION_QUERIES;
   const cn_gemm_f32_args rows = {.m = a->queries};
   const size_t bands = cn_attention_f32_tasks(a);
-  if (t0 < t1) cn_pack_operand_f32(a->k, a->k_ds, a->k_ts, a->depth, a->keys, k);
-  for (size_t t = 0; t < a->keys && t0 < t1; t += CN_ATTENTION_KEYS)
+  const int packs = t0 < t1 && !cn_attention_f32_is_thin(a);
+  if (packs) cn_pack_operand_f32(a->k, a->k_ds, a->k_ts, a->depth, a->keys, k);
+  for (size_t t = 0; t < a->keys && packs; t += CN_ATTENTION_KEYS)
     cn_pack_operand_f32(a->v + t * a->v_ts, a->v_ts, a->v_es, cn_min(CN_ATTENTION_KEYS, a->keys - t), a->width, v + t * wide);
   for (size_t band = t0; band < t1; band++) {
     const size_t q0 = cn_gemm_f32_band(&rows, band, bands), m = cn_gemm_f32_band(&rows, band + 1, bands) - q0;
