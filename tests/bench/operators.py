@@ -133,6 +133,8 @@ def products():
     yield "rnn", "RNN", ["50x1x64", ["1x128x64"], ["1x128x128"]], {"hidden_size": 128}
     yield "attention", "Attention", ["1x8x128x64"] * 3, {}
     yield "attention_step", "Attention", ["1x8x1x64", "1x8x256x64", "1x8x256x64"], {}
+    yield "attention_step_1024", "Attention", ["1x8x1x64", "1x8x1024x64", "1x8x1024x64"], {}
+    yield "attention_step_grouped", "Attention", ["1x8x1x64", "1x2x1024x64", "1x2x1024x64"], {}
     yield "dft", "DFT", ["64x512x1", None, np.int64(1)], {}
     yield "dft_400", "DFT", ["64x400x1", None, np.int64(1)], {}
     yield "stft", "STFT", ["1x8000x1", np.int64(160), ["400"]], {}
