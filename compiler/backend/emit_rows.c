@@ -53,7 +53,7 @@ static void print_batches(KernelPrinter *k, const AttentionStep *v, const Str *n
     if (at.len) sb_printf(&k->body, "%*sa.%s = %s%s;\n", (int)indent, "", fields[f], names[f].ptr, at.data);
   }
   emit_tile_move(k, tile, s->n_batch, indent);
-  sb_printf(&k->body, "%*scn_attention_f32(&a, scratch, %s);\n", (int)indent, "", range);
+  sb_printf(&k->body, "%*scn_attention_f32%s(&a, scratch, %s);\n", (int)indent, "", dim_is_const(s->m, NULL) ? "" : "_any", range);
   kernel_batches_end(k, s);
 }
 

@@ -49,29 +49,49 @@ CN_KERNEL void cn_attention_row_f32(float *scores, size_t n, float *out, size_t 
   *most = now;
 }
 
-/* Whether queries are so few that packing keys and values would take longer than all else, and these can be read as they lie. */
-CN_INLINE int cn_attention_f32_is_thin(const cn_attention_f32_args *a) {
-  return CN_VF32_LANES > 1 && a->queries <= CN_THIN_ROWS && a->q_ks == 1 && a->k_ds == 1 && a->v_es == 1;
-}
-
-/* Keys t0 .. t0 + n for m queries from q0; the first ones begin the sums. k, v: packed, but of few queries. */
-CN_KERNEL void cn_attention_tile_f32(const cn_attention_f32_args *a, const float *k, const float *v, size_t q0, size_t m, size_t t0,
-                                     size_t n, float *scores, float *most, float *sum) {
-  const int thin = cn_attention_f32_is_thin(a);
+/* What lies between the products for m queries from q0 and keys t0 .. t0 + n: the scores, which become e^(score - most). */
+CN_KERNEL void cn_attention_scores_f32(const cn_attention_f32_args *a, size_t q0, size_t m, size_t t0, size_t n, float *scores, float *most, float *sum) {
   float *out = a->out + q0 * a->ldo, here[CN_ATTENTION_QUERIES];
-  const cn_gemm_f32_args s = {.m = m, .n = n, .k = a->depth, .a = a->q + q0 * a->q_rs, .a_rs = a->q_rs, .a_ks = a->q_ks,
-                              .b = thin ? a->k + t0 * a->k_ts : k + t0 * a->depth, .ldb = a->k_ts, .c = scores, .ldc = CN_ATTENTION_KEYS};
-  const cn_gemm_f32_args o = {.m = m, .n = a->width, .k = n, .a = scores, .a_rs = CN_ATTENTION_KEYS, .a_ks = 1,
-                              .b = thin ? a->v + t0 * a->v_ts : v + t0 * cn_round_up(a->width, CN_GEMM_F32_NR), .ldb = a->v_ts, .c = out, .ldc = a->ldo,
-                              .ep = {.flags = t0 ? CN_EP_RESIDUAL : 0, .residual = out}};
-  if (thin) cn_thin_dots_f32(&s, 0, cn_thin_f32_tasks(&s));
-  else cn_gemm_f32(&s, 0, cn_gemm_f32_tasks(&s));
   if (a->tile) a->tile(a->ctx, scores, CN_ATTENTION_KEYS, 0, q0, m, t0, n);
   for (size_t i = 0; i < m; i++) here[i] = cn_row_max_f32(scores + i * CN_ATTENTION_KEYS, n);
   for (size_t i = 0; i < m; i++)
     cn_attention_row_f32(scores + i * CN_ATTENTION_KEYS, n, out + i * a->ldo, a->width, here[i], most + i, sum + i);
-  if (thin) cn_thin_rows_f32(&o, 0, cn_thin_f32_tasks(&o));
-  else cn_gemm_f32(&o, 0, cn_gemm_f32_tasks(&o));
+}
+
+/* The arguments of the first product, and of the second, which adds to what there is. */
+CN_KERNEL cn_gemm_f32_args cn_attention_keys_f32(const cn_attention_f32_args *a, size_t q0, size_t m, size_t n, float *scores) {
+  const cn_gemm_f32_args s = {.m = m, .n = n, .k = a->depth, .a = a->q + q0 * a->q_rs, .a_rs = a->q_rs, .a_ks = a->q_ks, .c = scores, .ldc = CN_ATTENTION_KEYS};
+  return s;
+}
+
+CN_KERNEL cn_gemm_f32_args cn_attention_values_f32(const cn_attention_f32_args *a, size_t q0, size_t m, size_t t0, size_t n, const float *scores) {
+  float *out = a->out + q0 * a->ldo;
+  const cn_gemm_f32_args o = {.m = m, .n = a->width, .k = n, .a = scores, .a_rs = CN_ATTENTION_KEYS, .a_ks = 1, .c = out, .ldc = a->ldo,
+                              .ep = {.flags = t0 ? CN_EP_RESIDUAL : 0, .residual = out}};
+  return o;
+}
+
+/* Keys t0 .. t0 + n for m queries from q0; the first ones begin the sums. k, v: packed. */
+CN_KERNEL void cn_attention_packed_f32(const cn_attention_f32_args *a, const float *k, const float *v, size_t q0, size_t m, size_t t0, size_t n, float *scores,
+                                       float *most, float *sum) {
+  cn_gemm_f32_args s = cn_attention_keys_f32(a, q0, m, n, scores), o = cn_attention_values_f32(a, q0, m, t0, n, scores);
+  s.b = k + t0 * a->depth;
+  o.b = v + t0 * cn_round_up(a->width, CN_GEMM_F32_NR);
+  cn_gemm_f32(&s, 0, cn_gemm_f32_tasks(&s));
+  cn_attention_scores_f32(a, q0, m, t0, n, scores, most, sum);
+  cn_gemm_f32(&o, 0, cn_gemm_f32_tasks(&o));
+}
+
+/* The same of keys and values as they lie. */
+CN_KERNEL void cn_attention_lying_f32(const cn_attention_f32_args *a, const float *k, const float *v, size_t q0, size_t m, size_t t0, size_t n, float *scores,
+                                      float *most, float *sum) {
+  cn_gemm_f32_args s = cn_attention_keys_f32(a, q0, m, n, scores), o = cn_attention_values_f32(a, q0, m, t0, n, scores);
+  (void)k, (void)v;
+  s.b = a->k + t0 * a->k_ts, s.ldb = a->k_ts;
+  o.b = a->v + t0 * a->v_ts, o.ldb = a->v_ts;
+  cn_thin_dots_f32(&s, 0, cn_thin_f32_tasks(&s));
+  cn_attention_scores_f32(a, q0, m, t0, n, scores, most, sum);
+  cn_thin_rows_f32(&o, 0, cn_thin_f32_tasks(&o));
 }
 
 /* Bands of whole tiles of queries, an even number: two threads have as many. */
@@ -80,17 +100,18 @@ CN_INLINE size_t cn_attention_f32_tasks(const cn_attention_f32_args *a) {
   return bands > 1 ? cn_round_up(bands, 2) : bands;
 }
 
-/* Tasks t0 .. t1 of cn_attention_f32_tasks(a), each call with its own scratch of
- * cn_attention_f32_scratch(keys, depth, width, CN_GEMM_F32_NR) floats. No keys: zeros. */
-CN_DRIVER void cn_attention_f32(const cn_attention_f32_args *a, float *scratch, size_t t0, size_t t1) {
+typedef void cn_attention_tile_f32(const cn_attention_f32_args *a, const float *k, const float *v, size_t q0, size_t m, size_t t0, size_t n, float *scores,
+                                   float *most, float *sum);
+
+/* tile, packs: literals. */
+CN_KERNEL void cn_attention_body_f32(const cn_attention_f32_args *a, float *scratch, size_t t0, size_t t1, cn_attention_tile_f32 *tile, int packs) {
   const size_t nr = CN_GEMM_F32_NR, wide = cn_round_up(a->width, nr);
   float *k = scratch, *v = k + cn_round_up(a->keys, nr) * a->depth, *scores = v + a->keys * wide;
   float *most = scores + CN_ATTENTION_QUERIES * CN_ATTENTION_KEYS, *sum = most + CN_ATTENTION_QUERIES;
   const cn_gemm_f32_args rows = {.m = a->queries};
   const size_t bands = cn_attention_f32_tasks(a);
-  const int packs = t0 < t1 && !cn_attention_f32_is_thin(a);
-  if (packs) cn_pack_operand_f32(a->k, a->k_ds, a->k_ts, a->depth, a->keys, k);
-  for (size_t t = 0; t < a->keys && packs; t += CN_ATTENTION_KEYS)
+  if (packs && t0 < t1) cn_pack_operand_f32(a->k, a->k_ds, a->k_ts, a->depth, a->keys, k);
+  for (size_t t = 0; t < a->keys && packs && t0 < t1; t += CN_ATTENTION_KEYS)
     cn_pack_operand_f32(a->v + t * a->v_ts, a->v_ts, a->v_es, cn_min(CN_ATTENTION_KEYS, a->keys - t), a->width, v + t * wide);
   for (size_t band = t0; band < t1; band++) {
     const size_t q0 = cn_gemm_f32_band(&rows, band, bands), m = cn_gemm_f32_band(&rows, band + 1, bands) - q0;
@@ -100,9 +121,23 @@ CN_DRIVER void cn_attention_f32(const cn_attention_f32_args *a, float *scratch, 
       if (!a->keys) memset(a->out + (q0 + i) * a->ldo, 0, a->width * sizeof(float));
     }
     for (size_t t = 0; t < a->keys; t += CN_ATTENTION_KEYS)
-      cn_attention_tile_f32(a, k, v, q0, m, t, cn_min(CN_ATTENTION_KEYS, a->keys - t), scores, most, sum);
+      tile(a, k, v, q0, m, t, cn_min(CN_ATTENTION_KEYS, a->keys - t), scores, most, sum);
     for (size_t i = 0; i < m && a->keys; i++) cn_row_scale_f32(a->out + (q0 + i) * a->ldo, 1.0f / sum[i], a->width);
   }
+}
+
+/* Tasks t0 .. t1 of cn_attention_f32_tasks(a), each call with its own scratch of
+ * cn_attention_f32_scratch(keys, depth, width, CN_GEMM_F32_NR) floats. No keys: zeros. */
+CN_DRIVER void cn_attention_f32(const cn_attention_f32_args *a, float *scratch, size_t t0, size_t t1) {
+  cn_attention_body_f32(a, scratch, t0, t1, cn_attention_packed_f32, 1);
+}
+
+/* The same where only the call knows how many queries there are: of so few that packing keys and values would take longer than all else, these are read as they
+ * lie, if they can be. */
+CN_DRIVER void cn_attention_f32_any(const cn_attention_f32_args *a, float *scratch, size_t t0, size_t t1) {
+  if (CN_VF32_LANES > 1 && a->queries <= CN_THIN_ROWS && a->q_ks == 1 && a->k_ds == 1 && a->v_es == 1)
+    cn_attention_body_f32(a, scratch, t0, t1, cn_attention_lying_f32, 0);
+  else cn_attention_f32(a, scratch, t0, t1);
 }
 
 #endif

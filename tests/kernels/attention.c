@@ -39,7 +39,7 @@ static void compare_query(Case *c, const cn_attention_f32_args *a, const Scores 
 
 static size_t pick_count(Case *c, size_t tile) { return pick(c, 6) ? pick(c, 20) : tile - 1 + pick(c, 3) + (pick(c, 3) ? 0 : tile); }
 
-void test_cn_attention_f32(Case *c) {
+static void attention(Case *c, AttentionRun *run) {
   const size_t nr = c->set->nr;
   cn_attention_f32_args a = {.queries = pick_count(c, CN_ATTENTION_QUERIES), .keys = pick_count(c, CN_ATTENTION_KEYS)};
   a.depth = 1 + pick(c, 20);
@@ -60,8 +60,12 @@ void test_cn_attention_f32(Case *c) {
   float *scratch = guarded(c, cn_attention_f32_scratch(a.keys, a.depth, a.width, nr));
   double *score = calloc(a.keys + 1, sizeof *score);
   const size_t tasks = c->set->attention_f32_tasks(&a), cut = pick(c, (uint32_t)tasks + 1);
-  c->set->attention_f32(&a, scratch, cut, tasks);
-  c->set->attention_f32(&a, scratch, 0, cut);
+  run(&a, scratch, cut, tasks);
+  run(&a, scratch, 0, cut);
   for (size_t i = 0; i < a.queries; i++) compare_query(c, &a, &s, i, score);
   free(score);
 }
+
+void test_cn_attention_f32(Case *c) { attention(c, c->set->attention_f32); }
+
+void test_cn_attention_f32_any(Case *c) { attention(c, c->set->attention_f32_any); }

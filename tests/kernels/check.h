@@ -32,6 +32,8 @@
 typedef void DepthwiseRun(const cn_depthwise_f32_args *a, float *scratch, size_t t0, size_t t1);
 typedef void PoolRun(const cn_pool_f32_args *a, float *scratch, size_t t0, size_t t1);
 
+typedef void AttentionRun(const cn_attention_f32_args *a, float *scratch, size_t t0, size_t t1);
+
 typedef void BlockedRun(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1);
 typedef void WinogradRun(const cn_winograd_f32_args *a, float *scratch, size_t t0, size_t t1);
 typedef void BlockedDepthwiseRun(const cn_blocked_depthwise_f32_args *a, size_t t0, size_t t1);
@@ -89,7 +91,7 @@ typedef struct KernelSet {
   void (*softmax_f32)(const cn_softmax_f32_args *s, size_t t0, size_t t1);
   size_t (*norm_f32_tasks)(const cn_norm_f32_args *a);
   void (*norm_f32)(const cn_norm_f32_args *a, size_t t0, size_t t1);
-  void (*attention_f32)(const cn_attention_f32_args *a, float *scratch, size_t t0, size_t t1);
+  AttentionRun *attention_f32, *attention_f32_any;
   size_t (*attention_f32_tasks)(const cn_attention_f32_args *a);
   int (*recurrent_f32)(const cn_recurrent_f32_args *a, float *scratch);
   size_t (*layer_selftest)(void);     /* number of wrong lanes */

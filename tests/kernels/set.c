@@ -390,6 +390,7 @@ const KernelSet SET = {
     .norm_f32_tasks = norm_f32_tasks,
     .norm_f32 = cn_norm_f32,
     .attention_f32 = cn_attention_f32,
+    .attention_f32_any = cn_attention_f32_any,
     .attention_f32_tasks = attention_f32_tasks,
     .layer_selftest = layer_selftest,
     .recurrent_f32 = cn_recurrent_f32,
