@@ -18,9 +18,15 @@ typedef struct Scaled {
   double factor;
 } Scaled;
 
-/* The operand that n multiplies, or divides, by one number that leaves f32's range to results; NULL: it does not. */
+/* Whether a factor leaves f32's range to what is computed. */
+static bool is_modest(double factor, double most) {
+  const double size = factor < 0 ? -factor : factor;
+  return size <= most && size >= 1 / most;
+}
+
+/* The operand that n multiplies, or divides, by one modest number; NULL: it does not. */
 static Value *scaled_by(Builder *b, const Node *n, double *factor) {
-  const double most = 0x1p30, *k;
+  const double *k;
   size_t count;
   ScalarFn fn;
   if (!pass_is_fn2(n, &fn) || (fn != SC_mul && fn != SC_div)) return NULL;
@@ -28,8 +34,7 @@ static Value *scaled_by(Builder *b, const Node *n, double *factor) {
   Value *x = n->in[e->nodes[e->nodes[2].args[0]].operand], *y = n->in[e->nodes[e->nodes[2].args[1]].operand];
   if (fn == SC_mul && x->data) x = y, y = n->in[e->nodes[e->nodes[2].args[0]].operand];
   if (x->data || !y->data || y->data->n != 1 || !type_same(&x->type, &n->out[0]->type) || !build_const_floats(b, y, &k, &count)) return NULL;
-  const double size = *k < 0 ? -*k : *k;
-  if (!(size <= most) || !(size >= 1 / most)) return NULL;
+  if (!is_modest(*k, 0x1p30)) return NULL;
   *factor *= fn == SC_mul ? *k : 1 / *k;
   return x;
 }
@@ -85,6 +90,7 @@ static bool join_factors(Builder *b, const Node *n, Value **ret, void *user) {
   const Scaled *const loses = second ? &a : &c;
   if (loses->factor == 1 || (!second && a.factor == 1 && !is_larger(b, n->in[1], n->in[0]))) return false;
   const double factor = a.factor * c.factor;
+  if (!is_modest(factor, 0x1p60)) return false;
   Value *x = viewed(b, &a, second ? 1 : factor), *y = viewed(b, &c, second ? factor : 1);
   ret[0] = x && y ? build_contract(b, x, attr->a, y, attr->b, attr->out, n->out[0]->type.rank, attr->acc, NULL, NULL) : NULL;
   return ret[0] != NULL;
@@ -129,14 +135,15 @@ static uint32_t joined_axis(const Type *from, const Type *to) {
   return axis < to->rank ? axis : UINT32_MAX;
 }
 
-static bool is_repeated(const Value *v, Repeated *r) {
+static bool is_repeated(const Builder *b, const Value *v, Repeated *r) {
   *r = (Repeated){0};
-  while (v->def && v->def->op == OP_VIEW && r->n < MOST_STEPS && permuted(v->def, 0) != UINT32_MAX) {
+  while (v->def && v->def->graph == b->graph && v->def->op == OP_VIEW && r->n < MOST_STEPS && permuted(v->def, 0) != UINT32_MAX) {
     r->views[r->n++] = v->def;
     v = v->def->in[0];
   }
   if (!v->def || v->def->op != OP_RESHAPE || !v->def->in[0]->def || v->def->in[0]->def->op != OP_VIEW) return false;
   r->copies = v->def->in[0]->def;
+  if (v->def->graph != b->graph || r->copies->graph != b->graph) return false; /* copied once, outside of a loop */
   const Type *from = &r->copies->out[0]->type;
   r->axis = r->outer = joined_axis(from, &v->type);
   if (r->axis == UINT32_MAX || !dim_is_const(from->dims[r->axis], &r->parts) || !dim_is_const(from->dims[r->axis + 1], &r->times) || r->times < 2) return false;
@@ -222,7 +229,7 @@ static uint8_t free_label(const Node *n) {
 static bool join_heads(Builder *b, const Node *n, Value **ret, void *user) {
   Repeated r;
   (void)user;
-  if (!is_of_calls(n) || n->out[0]->type.rank >= MAX_RANK || n->in[0]->type.rank >= MAX_RANK || !is_repeated(n->in[1], &r)) return false;
+  if (!is_of_calls(n) || n->out[0]->type.rank >= MAX_RANK || n->in[0]->type.rank >= MAX_RANK || !is_repeated(b, n->in[1], &r)) return false;
   const ContractAttr *attr = n->attr;
   Value *x = n->in[0], *y = n->in[1];
   const Type *out = &n->out[0]->type;
