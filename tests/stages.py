@@ -208,7 +208,8 @@ STAGES = [
           [cross_conformance(target, "--timeout 1800") for target in CROSS] +
           [cross_models(target, CROSS_MODELS) for target in CROSS]),
     Stage("threads", "steps in shares: the same bits for any threads and order; ThreadSanitizer",
-          ["{python} tests/threads/run.py --castnet {plain} --cases {cases} --models={models}"],
+          ["{python} tests/threads/run.py --castnet {plain} --cases {cases} --models={models}",
+           "{python} tests/threads/run.py --castnet {plain} --cases {cases} --models={models} --target x86-64-v3 --filter packed"],
           ["{python} tests/threads/run.py --castnet {plain} --cases {cases} --models={models}",
            "{python} tests/threads/run.py --castnet {plain} --cases {cases} --models={models} --target x86-64-v3"]),
     Stage("levels", "target x86-64: every level that this machine has, picked by castnet_env.isa",

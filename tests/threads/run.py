@@ -104,18 +104,20 @@ def recurrent_models(folder):
         yield f"{name}, ThreadSanitizer", folder / f"{name}.onnx", True
 
 
-# ---- products that pack an operand in the call, for few batches or one; elements assigned to slices ----
+# ---- products that pack an operand in the call, for few batches or one, or have so few rows that vectors read it as it lies; elements assigned to slices ----
 def products_model(path):
-    shapes = {"a": (2, 1, 130, 24), "b": (2, 1, 24, 40), "c": (1, 1, 24, 50), "d": (1, 1, 130, 50), "e": (2, 90, 24), "f": (2, 24, 40), "g": (150, 24), "h": (24, 70)}
+    shapes = {"a": (2, 1, 130, 24), "b": (2, 1, 24, 40), "c": (1, 1, 24, 50), "d": (1, 1, 130, 50), "e": (2, 90, 24), "f": (2, 24, 40), "g": (150, 24), "h": (24, 70), "i": (2, 5, 24), "j": (2, 24, 150),
+              "k": (2, 150, 24)}
     nodes = [onnx.helper.make_node("MatMul", ["a", "b"], ["ab"]), onnx.helper.make_node("MatMul", ["a", "c"], ["ac_only"]),
              onnx.helper.make_node("Add", ["ac_only", "d"], ["ac"]), onnx.helper.make_node("MatMulInteger", ["e", "f"], ["ef"]),
              onnx.helper.make_node("MatMul", ["g", "h"], ["gh"]), onnx.helper.make_node("Reshape", ["d", "d_shape"], ["part"]),
-             onnx.helper.make_node("ScatterND", ["gh", "places", "part"], ["placed"])]
+             onnx.helper.make_node("MatMul", ["i", "j"], ["ij"]), onnx.helper.make_node("Transpose", ["k"], ["kt"], perm=[0, 2, 1]),
+             onnx.helper.make_node("MatMul", ["i", "kt"], ["ik"]), onnx.helper.make_node("ScatterND", ["gh", "places", "part"], ["placed"])]
     places = np.stack(np.meshgrid(np.arange(2, 132), np.arange(7, 57), indexing="ij"), -1)
     held = [numpy_helper.from_array(places, "places"), numpy_helper.from_array(np.array([130, 50]), "d_shape")]
     types = {"e": onnx.TensorProto.UINT8, "f": onnx.TensorProto.INT8, "ef": onnx.TensorProto.INT32}
     infos = [[onnx.helper.make_tensor_value_info(n, types.get(n, onnx.TensorProto.FLOAT), shapes.get(n)) for n in names]
-             for names in (shapes, ("ab", "ac", "ef", "gh", "placed"))]
+             for names in (shapes, ("ab", "ac", "ef", "gh", "placed", "ij", "ik"))]
     graph = onnx.helper.make_graph(nodes, "products", *infos, held)
     onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 18)], ir_version=8), path)
 
