@@ -85,6 +85,20 @@ static void bench_gemm(Bench *b, size_t m, size_t k, size_t n) {
   bench_row(b, "cn_gemm_f32", what, 2.0 * (double)(m * n * k), 4.0 * (double)(m * k + k * n + m * n), run_gemm, &g);
 }
 
+static void run_thin_dots(const KernelSet *s, const void *job) { s->thin_dots_f32(job, 0, s->thin_f32_tasks(job)); }
+static void run_thin_rows(const KernelSet *s, const void *job) { s->thin_rows_f32(job, 0, s->thin_f32_tasks(job)); }
+
+/* Queries by keys, and weights by values. */
+static void bench_thin(Bench *b, size_t m, size_t keys, size_t depth) {
+  for (int dots = 1; dots >= 0; dots--) {
+    const size_t n = dots ? keys : depth, k = dots ? depth : keys;
+    char what[64];
+    const cn_gemm_f32_args g = {.m = m, .n = n, .k = k, .a = bench_room(b, m * k), .a_rs = k, .a_ks = 1, .b = bench_room(b, k * n), .ldb = depth, .c = bench_room(b, m * n), .ldc = n};
+    (void)snprintf(what, sizeof what, "m %zu k %zu n %zu", m, k, n);
+    bench_row(b, dots ? "cn_thin_dots_f32" : "cn_thin_rows_f32", what, 2.0 * (double)(m * n * k), 4.0 * (double)(m * k + k * n + m * n), dots ? run_thin_dots : run_thin_rows, &g);
+  }
+}
+
 typedef struct AttentionJob { cn_attention_f32_args a; float *scratch; } AttentionJob;
 
 static void run_attention(const KernelSet *s, const void *job) {
@@ -92,13 +106,20 @@ static void run_attention(const KernelSet *s, const void *job) {
   s->attention_f32(&j->a, j->scratch, 0, s->attention_f32_tasks(&j->a));
 }
 
-static void bench_attention(Bench *b, size_t n, size_t depth) {
+static void run_attention_any(const KernelSet *s, const void *job) {
+  const AttentionJob *j = job;
+  s->attention_f32_any(&j->a, j->scratch, 0, s->attention_f32_tasks(&j->a));
+}
+
+static void bench_attention(Bench *b, size_t queries, size_t n, size_t depth) {
   char what[64];
-  AttentionJob j = {{.queries = n, .keys = n, .depth = depth, .width = depth, .q = bench_room(b, n * depth), .k = bench_room(b, n * depth), .v = bench_room(b, n * depth), .q_rs = depth, .q_ks = 1,
-                     .k_ds = 1, .k_ts = depth, .v_ts = depth, .v_es = 1, .out = bench_room(b, n * depth), .ldo = depth}, NULL};
+  AttentionJob j = {{.queries = queries, .keys = n, .depth = depth, .width = depth, .q = bench_room(b, queries * depth), .k = bench_room(b, n * depth), .v = bench_room(b, n * depth), .q_rs = depth, .q_ks = 1,
+                     .k_ds = 1, .k_ts = depth, .v_ts = depth, .v_es = 1, .out = bench_room(b, queries * depth), .ldo = depth}, NULL};
   j.scratch = bench_room(b, cn_attention_f32_scratch(n, depth, depth, b->s->nr));
-  (void)snprintf(what, sizeof what, "%zu queries and keys of %zu", n, depth);
-  bench_row(b, "cn_attention_f32", what, 4.0 * (double)(n * n * depth), 16.0 * (double)(n * depth), run_attention, &j);
+  (void)snprintf(what, sizeof what, "%zu queries, %zu keys of %zu", queries, n, depth);
+  const int few = queries <= CN_THIN_ROWS;
+  bench_row(b, few ? "cn_attention_f32_any" : "cn_attention_f32", what, 4.0 * (double)(queries * n * depth), 8.0 * (double)((queries + n) * depth),
+            few ? run_attention_any : run_attention, &j);
 }
 
 enum { ROWS = 197, ROW = 768 };
@@ -181,8 +202,11 @@ static void bench_products(Bench *b) {
   bench_gemm(b, 128, 768, 768);
   bench_gemm(b, 1, 2048, 1000);
   bench_gemm(b, 1, 256, 1024);
-  bench_attention(b, 197, 64);
-  bench_attention(b, 1024, 64);
+  bench_thin(b, 1, 256, 64);
+  bench_thin(b, 4, 1024, 64);
+  bench_attention(b, 197, 197, 64);
+  bench_attention(b, 1024, 1024, 64);
+  bench_attention(b, 1, 256, 64);
   bench_recurrent(b, 128);
   bench_recurrent(b, 256);
   bench_rows(b);
