@@ -27,13 +27,13 @@ static Value *head_scale(OpContext *c, const Dim *head) {
   return build_fn2(b, SC_div, build_scalar_f(b, DT_f64, 1), build_fn1(b, SC_sqrt, size));
 }
 
-/* Q K^T scaled, with the soft cap: each factor by sqrt(scale), so that narrow types do not overflow; of others the queries, which are mostly fewer, by all of it. */
+/* Q K^T scaled, with the soft cap: each factor by sqrt(scale), so that narrow types do not overflow. */
 static Value *attention_scores(OpContext *c, Value *q, Value *k, int mode) {
   Builder *b = &c->b;
   Value *const scale = op_has_attr(c, "scale") ? build_scalar_f(b, DT_f64, (double)op_float(c, "scale", 0)) : head_scale(c, q->type.dims[3]);
-  const bool narrow = dtype_rows[q->type.dtype].bits < 32;
-  Value *factor = build_cast(b, narrow ? build_fn1(b, SC_sqrt, scale) : scale, q->type.dtype, true), *keys = op_swap_last(c, k);
-  Value *scores = op_grouped_matmul(c, build_fn2(b, SC_mul, q, factor), narrow ? build_fn2(b, SC_mul, keys, factor) : keys);
+  Value *root = build_fn1(b, SC_sqrt, scale);
+  Value *factor = build_cast(b, root, q->type.dtype, true);
+  Value *scores = op_grouped_matmul(c, build_fn2(b, SC_mul, q, factor), build_fn2(b, SC_mul, op_swap_last(c, k), factor));
   if (mode == 0 && op_wants(c, 3)) c->out[3] = scores;
   const float cap = op_float(c, "softcap", 0);
   if (cap > 0 && scores) {

@@ -111,16 +111,6 @@ static Value *product_f32(Builder *b, const Node *n) {
   return build_cast(b, p, n->out[0]->type.dtype, true);
 }
 
-/* How many elements of the result stand along labels of one operand alone; 0: not known. */
-static int64_t own_size(const Value *v, const uint8_t *labels, const uint8_t *other, uint32_t other_rank, const ContractAttr *attr, const Type *out) {
-  int64_t size = 1, d;
-  for (uint32_t a = 0; a < v->type.rank; a++) {
-    if ((other_rank && memchr(other, labels[a], other_rank)) || !out->rank || !memchr(attr->out, labels[a], out->rank)) continue;
-    if (!dim_is_const(v->type.dims[a], &d) || !i64_mul(size, d, &size)) return 0;
-  }
-  return size;
-}
-
 /* The axis along which v's elements are neighbours in memory, through as many views; MAX_RANK: none is known to be. */
 static uint32_t nearest_axis(const Value *v, unsigned views) {
   if (!v->def || v->def->op != OP_VIEW) return v->type.rank ? v->type.rank - 1 : MAX_RANK;
@@ -139,14 +129,14 @@ static uint32_t nearest_axis(const Value *v, unsigned views) {
 enum { LONG_SUM = 256, LONG_ROW = 512, WIDE_ROW = 16 };
 
 /* Products of one row or of one column with a matrix that only the call knows: each of its numbers is used once, so that a kernel, which would pack them
- * first, takes longer than sums where they lie, side by side or long ones. reads: the kernels of one row read them as they lie; several sums at a time, if they
- * are no longer than a few pages. */
+ * first, takes longer than sums where they lie, side by side or long ones. reads: the kernels of one row read them as they lie, several sums at a time, which is quicker
+ * while these are short. */
 static bool is_thin(const Node *n, bool reads) {
   const ContractAttr *attr = n->attr;
   const Value *a = n->in[0], *b = n->in[1];
   const Type *out = &n->out[0]->type;
   if (b->data || attr->acc != DT_f32) return false;
-  const int64_t rows = own_size(a, attr->a, attr->b, b->type.rank, attr, out), columns = own_size(b, attr->b, attr->a, a->type.rank, attr, out);
+  const int64_t rows = pass_own_size(n, 0), columns = pass_own_size(n, 1);
   if (rows != 1 && columns != 1) return false;
   if (rows == columns) return true;
   const Value *matrix = rows == 1 ? b : a;

@@ -209,16 +209,6 @@ static const uint8_t *with_label(Builder *b, const uint8_t *labels, uint32_t ran
   return r;
 }
 
-/* Rows of v beside those that the other operand has, too; 0: not known. */
-static int64_t rows_of(const Value *v, const uint8_t *labels, const Value *other, const uint8_t *others) {
-  int64_t rows = 1, size;
-  for (uint32_t a = 0; a < v->type.rank; a++) {
-    if (label_axis(others, other->type.rank, labels[a]) < other->type.rank) continue;
-    if (!dim_is_const(v->type.dims[a], &size) || !i64_mul(rows, size, &rows)) return 0;
-  }
-  return rows;
-}
-
 static uint8_t free_label(const Node *n) {
   const ContractAttr *attr = n->attr;
   uint8_t label = 0;
@@ -235,7 +225,7 @@ static bool join_heads(Builder *b, const Node *n, Value **ret, void *user) {
   const Type *out = &n->out[0]->type;
   const uint8_t head = attr->b[r.outer], more = free_label(n);
   const uint32_t own = label_axis(attr->a, x->type.rank, head), place = label_axis(attr->out, out->rank, head);
-  const int64_t rows = rows_of(x, attr->a, y, attr->b);
+  const int64_t rows = pass_own_size(n, 0);
   if (own == x->type.rank || place == out->rank || x->type.dims[own] != y->type.dims[r.outer] || rows < 1 || rows > CN_THIN_ROWS / r.times) return false;
   x = split_axis(b, x, own, &r);
   y = single(b, &r);

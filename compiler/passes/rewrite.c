@@ -66,6 +66,18 @@ void pass_count_uses(const Graph *g, uint32_t *uses) {
   for (size_t i = 0; i < g->outputs.n; i++) uses[g->outputs.data[i]->id]++;
 }
 
+int64_t pass_own_size(const Node *n, uint32_t k) {
+  const ContractAttr *attr = n->attr;
+  const Type *own = &n->in[k]->type, *other = &n->in[1 - k]->type, *out = &n->out[0]->type;
+  const uint8_t *labels = k ? attr->b : attr->a, *others = k ? attr->a : attr->b;
+  int64_t size = 1, d;
+  for (uint32_t a = 0; a < own->rank; a++) {
+    if ((other->rank && memchr(others, labels[a], other->rank)) || !out->rank || !memchr(attr->out, labels[a], out->rank)) continue;
+    if (!dim_is_const(own->dims[a], &d) || !i64_mul(size, d, &size)) return 0;
+  }
+  return size;
+}
+
 bool pass_is_view(const Node *n) { return n->op == OP_VIEW || n->op == OP_RESHAPE; }
 
 bool pass_is_fn2(const Node *n, ScalarFn *fn) {
