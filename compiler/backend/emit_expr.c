@@ -316,7 +316,9 @@ static Str node_text(ExprPrinter *p, const ExprNode *n) {
       emit_dim(c, &d, n->dim);
       return sb_view(&d);
     }
-    case EXPR_INDEX: return p->wide ? p->coords[n->axis] : arena_printf(c->arena, "(int64_t)%.*s", STR_WHOLE(p->coords[n->axis]));
+    case EXPR_INDEX:
+      if (p->places) return p->places[n->axis];
+      return p->wide ? p->coords[n->axis] : arena_printf(c->arena, "(int64_t)%.*s", STR_WHOLE(p->coords[n->axis]));
     case EXPR_FN: {
       DType at = expr_fn_type(p->e, n);
       Str x = expr_fn_text(c, n->fn, at, args);

@@ -11,6 +11,7 @@ typedef struct ExprPrinter {
   const Expr *e;
   uint32_t n_axes;
   const Str *coords;      /* [n_axes] text of each coordinate: "i0", "(r1 + l)" */
+  const Str *places;      /* [n_axes] that of an EXPR_INDEX node, where accesses begin elsewhere than its axis does; NULL: the same */
   /* Text of operand k's element: given (post, epilogue) or from an access. */
   const Str *given;       /* [n_operands] or NULL entries (len 0): then by access */
   const Access *accesses; /* by operand */
@@ -25,6 +26,9 @@ typedef struct ExprPrinter {
   Str *computed;          /* [e->n]: where functions of lanes have left a node's values; len 0: nowhere */
 } ExprPrinter;
 
+/* Computes with coordinates, and what is added to them, as s32 where all of that stays below 2^31 and only comparisons and casts to floats read it; false, and e
+ * as it was, where it has no coordinates or something else. most: by axis, the greatest coordinate. EXPR_INDEX nodes are then s32, too: for printing only. */
+bool expr_narrow(Arena *a, Expr *e, const int64_t *most);
 /* Computes depths and which nodes become locals. */
 ExprPrinter expr_printer(EmitCtx *c, const Expr *e, uint32_t n_axes, const Str *coords, const Access *accesses, const Str *pointers,
                          const Str *given, const char *prefix, bool wide);

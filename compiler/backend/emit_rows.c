@@ -45,6 +45,8 @@ static void print_batches(KernelPrinter *k, const AttentionStep *v, const Str *n
   const char *const fields[] = {"q", "k", "v", "out"};
   const Dim *const *const strides[] = {s->a_batch, s->b_batch, o->b_batch, o->c_batch};
   const bool tasks = kernel_batch_tasks(k, s, "cn_attention_f32_tasks(&a)");
+  const bool shared = s->n_batch && dim_is(s->b_batch[s->n_batch - 1], 0) && dim_is(o->b_batch[s->n_batch - 1], 0) && !dim_is(s->batch[s->n_batch - 1], 1);
+  if (shared) sb_puts(&k->body, "  const float *keys = NULL, *values = NULL; /* what is packed */\n");
   const unsigned indent = kernel_batches(k, s);
   const char *range = tasks ? kernel_batch_range(k, s, indent) : "0, cn_attention_f32_tasks(&a)";
   for (int f = 0; f < 4; f++) {
@@ -53,7 +55,8 @@ static void print_batches(KernelPrinter *k, const AttentionStep *v, const Str *n
     if (at.len) sb_printf(&k->body, "%*sa.%s = %s%s;\n", (int)indent, "", fields[f], names[f].ptr, at.data);
   }
   emit_tile_move(k, tile, s->n_batch, indent);
-  sb_printf(&k->body, "%*scn_attention_f32%s(&a, scratch, %s);\n", (int)indent, "", dim_is_const(s->m, NULL) ? "" : "_any", range);
+  if (shared) sb_printf(&k->body, "%*sa.packed = a.k == keys && a.v == values;\n%*skeys = a.k, values = a.v;\n", (int)indent, "", (int)indent, "");
+  sb_printf(&k->body, "%*scn_attention_%sf32%s(&a, scratch, %s);\n", (int)indent, "", v->masked && tile->name.len ? "masked_" : "", dim_is_const(s->m, NULL) ? "" : "_any", range);
   kernel_batches_end(k, s);
 }
 

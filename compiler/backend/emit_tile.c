@@ -15,6 +15,8 @@ typedef struct TilePrinter {
   uint32_t *of;        /* by operand of the expression: which pointer */
   const Dim **sizes;   /* strides that only a run knows */
   uint32_t n_sizes;
+  bool row_place, column_place; /* whether it computes with a row's or a column's coordinate */
+  bool narrow;                  /* in 32 bits */
 } TilePrinter;
 
 /* Number of an open stride among the sizes; once. */
@@ -72,10 +74,7 @@ static bool place_operand(TilePrinter *p, uint32_t k, const Access *a, const PTe
   const PTensor *x = &p->c->program->tensors.data[a->tensor];
   const Dim *row = joint_stride(c, a, out, t->rows, t->columns), *column = joint_stride(c, a, out, t->columns, out->rank);
   const Dim *lane = column ? c->zero : lane_stride(p, a, out, t);
-  int64_t known;
   if (!row || !lane || a->n_indirect || !dim_is(a->offset, 0) || dtype_rows[x->dtype].bits < 8) return false;
-  for (uint32_t j = 0; t->batched && j < t->rows; j++)
-    if (!dim_is_const(a->stride[j], &known)) return false;
   const Dim *index = matrix_stride(c, a, out, t, row);
   if (!index || (column && is_open(column)) || (is_open(row) && dim_is(column ? column : lane, 0))) return false;
   const Dim *const strides[1 + N_AXES] = {index, row, column ? column : c->zero, lane};
@@ -112,14 +111,31 @@ static Expr rest_of(Arena *a, const Epilogue *e, uint32_t done, DType t, bool *l
   return r;
 }
 
+/* Coordinates, where an axis is the rows or the columns by itself: of the row, of the column. Sizes that only a run knows are not at hand. */
+static bool place_indices(TilePrinter *p, const PTensor *out, const TileAxes *t) {
+  for (uint32_t i = 0; i < p->expr.n; i++) {
+    ExprNode *n = &p->expr.nodes[i];
+    if (n->kind == EXPR_DIM && is_open(n->dim)) return false;
+    if (n->kind != EXPR_INDEX) continue;
+    const bool row = n->axis == t->rows && t->columns == t->rows + 1 && !t->group_rows, column = n->axis == t->columns && out->rank == t->columns + 1;
+    if (!row && !column) return false;
+    n->axis = row ? ROW : COLUMN;
+    *(row ? &p->row_place : &p->column_place) = true;
+  }
+  if (p->row_place || p->column_place) {
+    const int64_t most[N_AXES] = {p->row_place ? out->dims[t->rows]->hi - 1 : 0, p->column_place ? out->dims[t->columns]->hi - 1 : 0, 0};
+    p->narrow = expr_narrow(p->c->arena, &p->expr, most);
+  }
+  return true;
+}
+
 static bool place_operands(TilePrinter *p, uint32_t out_tensor, uint32_t done, const TileAxes *t) {
   const PTensor *out = &p->c->program->tensors.data[out_tensor];
   Arena *a = p->c->arena;
   const uint32_t n = p->e->n_loads + 1;
   bool *live = NEW_ARRAY(a, bool, p->e->expr.n);
   p->expr = rest_of(a, p->e, done, out->dtype, live);
-  for (uint32_t i = 0; i < p->expr.n; i++)
-    if (p->expr.nodes[i].kind == EXPR_INDEX || p->expr.nodes[i].kind == EXPR_DIM) return false;
+  if (!place_indices(p, out, t)) return false;
   p->accesses = NEW_ARRAY(a, Access, n);
   p->pointers = NEW_ARRAY(a, Str, n);
   p->operands = NEW_ARRAY(a, TileOperand, n);
@@ -137,7 +153,7 @@ static bool place_operands(TilePrinter *p, uint32_t out_tensor, uint32_t done, c
 /* `const float *restrict x0 = (const float *)x[0] + index * 100 + m0 * 10 + n0;` */
 static void print_pointers(TilePrinter *p, StrBuf *b) {
   static const char *const at[3] = {"index", "m0", "n0"};
-  bool *done = NEW_ARRAY(p->c->arena, bool, p->n_operands + 1), used[3] = {false};
+  bool *done = NEW_ARRAY(p->c->arena, bool, p->n_operands + 1), used[3] = {false, p->row_place, p->column_place};
   for (uint32_t k = 1; k <= p->e->n_loads; k++) {
     if (!p->pointers[k].len || done[p->of[k]]) continue;
     const Dim *const *stride = p->stride[p->of[k]];
@@ -157,21 +173,27 @@ static void print_pointers(TilePrinter *p, StrBuf *b) {
     if (!used[i]) sb_printf(b, "  (void)%s;\n", at[i]);
 }
 
-static ExprPrinter columns_printer(TilePrinter *p, const char *column, Str lane) {
-  Str *coords = NEW_ARRAY(p->c->arena, Str, N_AXES);
+/* Of one of the lanes that a turn computes, or of a column behind them. */
+static ExprPrinter columns_printer(TilePrinter *p, bool lanes) {
+  Str *coords = NEW_ARRAY(p->c->arena, Str, N_AXES), *places = NEW_ARRAY(p->c->arena, Str, N_AXES);
   coords[ROW] = STR("i");
-  coords[COLUMN] = arena_printf(p->c->arena, "%s", column);
-  coords[LANE] = lane;
+  coords[COLUMN] = lanes ? STR("(j + l)") : STR("j");
+  coords[LANE] = lanes ? STR("l") : arena_printf(p->c->arena, "(j %% %d)", (int)p->lanes);
+  places[ROW] = p->narrow ? STR("(int32_t)(m0 + i)") : STR("(int64_t)(m0 + i)");
+  places[COLUMN] = !lanes ? (p->narrow ? STR("(int32_t)(n0 + j)") : STR("(int64_t)(n0 + j)"))
+                   : p->narrow ? STR("((int32_t)(n0 + j) + (int32_t)l)") : STR("(int64_t)(n0 + j + l)");
   uint32_t n_axes = LANE;
   for (uint32_t k = 0; k < p->n_operands; k++)
     if (!dim_is(p->stride[k][1 + LANE], 0)) n_axes = N_AXES;
-  return expr_printer(p->c, &p->expr, n_axes, coords, p->accesses, p->pointers, NULL, "t", true);
+  ExprPrinter e = expr_printer(p->c, &p->expr, n_axes, coords, p->accesses, p->pointers, NULL, "t", true);
+  e.places = places;
+  return e;
 }
 
 static void print_body(TilePrinter *p, StrBuf *b) {
   StrBuf again = sb_new(p->c->arena); /* names of the rest's nodes, declared once */
   const int lanes = (int)p->lanes;
-  ExprPrinter e = columns_printer(p, "(j + l)", STR("l")), rest = columns_printer(p, "j", arena_printf(p->c->arena, "(j %% %d)", lanes));
+  ExprPrinter e = columns_printer(p, true), rest = columns_printer(p, false);
   expr_print_depth(&e, b, 0, 2);
   expr_print_depth(&rest, &again, 0, 2);
   sb_puts(b, "  for (size_t i = 0; i < m; i++, tile += ld");

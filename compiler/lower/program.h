@@ -132,10 +132,11 @@ typedef struct ContractStep {
 } ContractStep;
 
 /* softmax(q k) v: in[0] q and in[1] k as operands of `scores`, in[2] v as the second of `sum`, then what the scores' epilogue loads.
- * shape: a tensor of the scores' shape, never stored. */
+ * shape: a tensor of the scores' shape, never stored. masked: the epilogue may hide keys, and never makes less of a greater score. */
 typedef struct AttentionStep {
   ContractStep scores, sum;
   uint32_t shape;
+  bool masked;
 } AttentionStep;
 
 /* A convolution by tiles of the result (lower/winograd.h). */

@@ -56,7 +56,7 @@ Value *op_visible(OpContext *c, const Visibility *v, const Dim *queries, const D
   const uint32_t limit = v->valid ? expr_input(a, &e, 0, DT_s64) : 0;
   const uint32_t offset =
       v->valid ? expr_fn2(a, &e, SC_sub, limit, expr_dim(a, &e, queries)) : expr_dim(a, &e, v->past);
-  const uint32_t at = expr_fn2(a, &e, SC_add, i, offset);
+  const uint32_t at = !v->valid && dim_is(v->past, 0) ? i : expr_fn2(a, &e, SC_add, i, offset);
   uint32_t all[4], n = 0;
   if (v->causal) all[n++] = expr_fn2(a, &e, SC_le, j, at);
   if (v->left >= 0)

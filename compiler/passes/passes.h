@@ -12,9 +12,10 @@ bool pass_legalise(Ir *ir, bool kernels, bool all, bool blocks);
 /* Softmax and normalisation that exporters leave as reductions and arithmetic become one node again. */
 bool pass_raise(Ir *ir);
 bool pass_recurrent(Ir *ir);
-/* Factors of both operands of a product go to one; copies of an operand's parts for heads that share them go where there are few rows. Before pass_legalise, which
- * judges what is left. */
+/* Factors of both operands of a product go to one. Before pass_legalise, which judges what is left. */
 bool pass_product(Ir *ir);
+/* Copies of an operand's parts for heads that share them go where there are few rows; groups of heads stay an axis around a softmax. Before pass_legalise, too. */
+bool pass_heads(Ir *ir);
 /* Powers with constant exponents become products and roots. After pass_raise, which knows some of them. */
 bool pass_power(Ir *ir);
 /* A composite in terms of what pass_legalise leaves as nests. False: it is none. ret holds NULL after a diagnostic. */
@@ -77,6 +78,8 @@ bool pass_rewrite(Ir *ir, RewriteFn f, void *user); /* true if anything changed 
 void pass_count_uses(const Graph *g, uint32_t *uses); /* by value id: operands and graph outputs that are it */
 /* How many elements of a CONTRACT's result stand along labels of operand k alone; 0: not known. */
 int64_t pass_own_size(const Node *n, uint32_t k);
+/* Whether n is a product of f32 of which neither operand is a constant. */
+bool pass_is_product_of_calls(const Node *n);
 bool pass_is_view(const Node *n); /* a view, or another shape of the same elements */
 /* Whether n is fn of its two operands, either in either place. */
 bool pass_is_fn2(const Node *n, ScalarFn *fn);

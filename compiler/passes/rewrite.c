@@ -78,6 +78,11 @@ int64_t pass_own_size(const Node *n, uint32_t k) {
   return size;
 }
 
+bool pass_is_product_of_calls(const Node *n) {
+  if (n->op != OP_CONTRACT || ((const ContractAttr *)n->attr)->acc != DT_f32) return false;
+  return n->in[0]->type.dtype == DT_f32 && n->in[1]->type.dtype == DT_f32 && !n->in[0]->data && !n->in[1]->data;
+}
+
 bool pass_is_view(const Node *n) { return n->op == OP_VIEW || n->op == OP_RESHAPE; }
 
 bool pass_is_fn2(const Node *n, ScalarFn *fn) {
@@ -140,6 +145,7 @@ bool passes_run(Ir *ir, PassOptions opt) {
                            {"fold", pass_fold, opt.optimise},
                            {"raise", pass_raise, opt.optimise},
                            {"product", pass_product, opt.optimise},
+                           {"heads", pass_heads, opt.optimise},
                            {"legalise", !opt.optimise ? legalise_for_nests : !opt.kernels ? legalise_for_few : opt.blocks ? legalise_for_blocks : legalise_for_all, true},
                            {"power", pass_power, opt.optimise}, /* behind raise, which knows some */
                            {"sink", pass_sink, opt.optimise},

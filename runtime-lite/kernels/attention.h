@@ -8,4 +8,7 @@
 
 #define CN_ATTENTION_KEYS 256
 
+/* Keys at a time that may be masked for a whole band of queries: four vectors of any layer, so that the sums without them are the same. */
+#define CN_ATTENTION_CHUNK 64
+
 #endif

@@ -23,6 +23,7 @@ typedef struct cn_attention_f32_args {
   size_t ldo;
   void (*tile)(void *ctx, float *tile, size_t ld, size_t index, size_t m0, size_t m, size_t n0, size_t n);
   void *ctx;
+  int packed; /* the scratch has these keys and values from the call before */
 } cn_attention_f32_args;
 
 /* Floats of scratch: K and V packed, a tile of scores, two numbers a query. */
@@ -64,33 +65,51 @@ CN_KERNEL cn_gemm_f32_args cn_attention_keys_f32(const cn_attention_f32_args *a,
   return s;
 }
 
-CN_KERNEL cn_gemm_f32_args cn_attention_values_f32(const cn_attention_f32_args *a, size_t q0, size_t m, size_t t0, size_t n, const float *scores) {
+CN_KERNEL cn_gemm_f32_args cn_attention_values_f32(const cn_attention_f32_args *a, size_t q0, size_t m, int begun, size_t n, const float *scores) {
   float *out = a->out + q0 * a->ldo;
   const cn_gemm_f32_args o = {.m = m, .n = a->width, .k = n, .a = scores, .a_rs = CN_ATTENTION_KEYS, .a_ks = 1, .c = out, .ldc = a->ldo,
-                              .ep = {.flags = t0 ? CN_EP_RESIDUAL : 0, .residual = out}};
+                              .ep = {.flags = begun ? CN_EP_RESIDUAL : 0, .residual = out}};
   return o;
 }
 
-/* Keys t0 .. t0 + n for m queries from q0; the first ones begin the sums. k, v: packed. */
-CN_KERNEL void cn_attention_packed_f32(const cn_attention_f32_args *a, const float *k, const float *v, size_t q0, size_t m, size_t t0, size_t n, float *scores,
-                                       float *most, float *sum) {
-  cn_gemm_f32_args s = cn_attention_keys_f32(a, q0, m, n, scores), o = cn_attention_values_f32(a, q0, m, t0, n, scores);
-  s.b = k + t0 * a->depth;
-  o.b = v + t0 * cn_round_up(a->width, CN_GEMM_F32_NR);
+/* One band of queries while keys pass by. k, v: packed, or NULL. bound: no score is further from zero, once one is asked for (not before: a negative number);
+ * NaN where a key, a value or a query is not finite. least: of each query the greatest that a key among the first `looked` gets at least. */
+typedef struct cn_attention_band_f32 {
+  const cn_attention_f32_args *a;
+  const float *k, *v;
+  float *scores, *most, *sum;
+  size_t q0, m;
+  int begun; /* sums of some keys are in out */
+  float of_keys, bound;
+  size_t looked;
+  float least[CN_ATTENTION_QUERIES];
+} cn_attention_band_f32;
+
+/* The first n of `whole` keys from t0, which are packed together; the first ones begin the sums. Fewer than all: by panels of values, which lie as far apart as all go. */
+CN_KERNEL void cn_attention_packed_f32(const cn_attention_band_f32 *b, size_t t0, size_t n, size_t whole) {
+  const cn_attention_f32_args *a = b->a;
+  cn_gemm_f32_args s = cn_attention_keys_f32(a, b->q0, b->m, n, b->scores), o = cn_attention_values_f32(a, b->q0, b->m, b->begun, n, b->scores);
+  const size_t each = n < whole ? CN_GEMM_F32_NR : cn_max(a->width, 1);
+  s.b = b->k + t0 * a->depth;
+  o.b = b->v + t0 * cn_round_up(a->width, CN_GEMM_F32_NR);
   cn_gemm_f32(&s, 0, cn_gemm_f32_tasks(&s));
-  cn_attention_scores_f32(a, q0, m, t0, n, scores, most, sum);
-  cn_gemm_f32(&o, 0, cn_gemm_f32_tasks(&o));
+  cn_attention_scores_f32(a, b->q0, b->m, t0, n, b->scores, b->most, b->sum);
+  for (size_t e = 0; e < a->width; e += each) {
+    o.n = cn_min(each, a->width - e);
+    cn_gemm_f32(&o, 0, cn_gemm_f32_tasks(&o));
+    o.b += CN_GEMM_F32_NR * whole, o.c += CN_GEMM_F32_NR, o.ep.residual = o.c;
+  }
 }
 
 /* The same of keys and values as they lie. */
-CN_KERNEL void cn_attention_lying_f32(const cn_attention_f32_args *a, const float *k, const float *v, size_t q0, size_t m, size_t t0, size_t n, float *scores,
-                                      float *most, float *sum) {
-  cn_gemm_f32_args s = cn_attention_keys_f32(a, q0, m, n, scores), o = cn_attention_values_f32(a, q0, m, t0, n, scores);
-  (void)k, (void)v;
+CN_KERNEL void cn_attention_lying_f32(const cn_attention_band_f32 *b, size_t t0, size_t n, size_t whole) {
+  const cn_attention_f32_args *a = b->a;
+  cn_gemm_f32_args s = cn_attention_keys_f32(a, b->q0, b->m, n, b->scores), o = cn_attention_values_f32(a, b->q0, b->m, b->begun, n, b->scores);
+  (void)whole;
   s.b = a->k + t0 * a->k_ts, s.ldb = a->k_ts;
   o.b = a->v + t0 * a->v_ts, o.ldb = a->v_ts;
   cn_thin_dots_f32(&s, 0, cn_thin_f32_tasks(&s));
-  cn_attention_scores_f32(a, q0, m, t0, n, scores, most, sum);
+  cn_attention_scores_f32(a, b->q0, b->m, t0, n, b->scores, b->most, b->sum);
   cn_thin_rows_f32(&o, 0, cn_thin_f32_tasks(&o));
 }
 
@@ -100,44 +119,150 @@ CN_INLINE size_t cn_attention_f32_tasks(const cn_attention_f32_args *a) {
   return bands > 1 ? cn_round_up(bands, 2) : bands;
 }
 
-typedef void cn_attention_tile_f32(const cn_attention_f32_args *a, const float *k, const float *v, size_t q0, size_t m, size_t t0, size_t n, float *scores,
-                                   float *most, float *sum);
+/* ---- masked keys ---- */
+/* A key's weight e^(score - most) is exactly zero where its score is so far below another's. */
+#define CN_ATTENTION_FAR 200.0f
 
-/* tile, packs: literals. */
-CN_KERNEL void cn_attention_body_f32(const cn_attention_f32_args *a, float *scratch, size_t t0, size_t t1, cn_attention_tile_f32 *tile, int packs) {
+/* The greatest magnitude among [m][n] numbers, rows ld apart; NaN if one of them is not finite. */
+CN_KERNEL float cn_attention_magnitude_f32(const float *x, size_t ld, size_t m, size_t n) {
+  const size_t lanes = CN_VF32_LANES;
+  cn_vf32 most = cn_vf32_zero(), nothing = cn_vf32_zero();
+  for (size_t i = 0; i < m; i++)
+    for (size_t j = 0; j < n; j += lanes) {
+      const cn_vf32 v = cn_vf32_load_n(x + i * ld + j, cn_min(lanes, n - j));
+      most = cn_vf32_max(most, cn_vf32_abs(v));
+      nothing = cn_vf32_fma(v, cn_vf32_zero(), nothing);
+    }
+  return cn_vf32_reduce_maxn(most) + cn_vf32_reduce_add(nothing);
+}
+
+/* The bound of the band's scores: what rounding adds to them is within the factor. */
+CN_KERNEL float cn_attention_bound_f32(cn_attention_band_f32 *b) {
+  const cn_attention_f32_args *a = b->a;
+  const float *q = a->q + b->q0 * a->q_rs;
+  float most = 0.0f;
+  if (b->bound >= 0.0f || b->bound != b->bound) return b->bound;
+  if (b->of_keys < 0.0f)
+    b->of_keys = cn_attention_magnitude_f32(b->k, 0, 1, cn_round_up(a->keys, CN_GEMM_F32_NR) * a->depth) +
+                 0.0f * cn_attention_magnitude_f32(b->v, 0, 1, a->keys * cn_round_up(a->width, CN_GEMM_F32_NR));
+  if (a->q_ks == 1) most = cn_attention_magnitude_f32(q, a->q_rs, b->m, a->depth);
+  for (size_t i = 0; i < b->m * a->depth && a->q_ks != 1; i++) {
+    const float x = q[i / a->depth * a->q_rs + i % a->depth * a->q_ks], here = (x < 0.0f ? -x : x) + 0.0f * x;
+    most = here > most || here != here ? here : most;
+  }
+  return b->bound = 2.0f * (float)a->depth * most * b->of_keys;
+}
+
+/* What the tile function makes of n scores from t0 on, all of them `score`, for m queries from q0: the greatest of each query. */
+CN_KERNEL void cn_attention_try_f32(const cn_attention_band_f32 *b, size_t q0, size_t m, size_t t0, size_t n, float score, float *most) {
+  for (size_t i = 0; i < m; i++)
+    for (size_t j = 0; j < n; j++) b->scores[i * CN_ATTENTION_KEYS + j] = score;
+  b->a->tile(b->a->ctx, b->scores, CN_ATTENTION_KEYS, 0, q0, m, t0, n);
+  for (size_t i = 0; i < m; i++) most[i] = cn_row_max_f32(b->scores + i * CN_ATTENTION_KEYS, n);
+}
+
+/* Whether each of the band's queries has a key that gets more than `score` whatever its product is. */
+CN_KERNEL int cn_attention_exceeds_f32(cn_attention_band_f32 *b, float score) {
+  for (;;) {
+    float most[CN_ATTENTION_QUERIES];
+    size_t above = 0;
+    const size_t n = cn_min(CN_ATTENTION_CHUNK, b->a->keys - b->looked);
+    for (size_t i = 0; i < b->m; i++) above += b->least[i] > score;
+    if (above == b->m || n == 0) return above == b->m;
+    cn_attention_try_f32(b, b->q0, b->m, b->looked, n, -b->bound, most);
+    for (size_t i = 0; i < b->m; i++) b->least[i] = most[i] > b->least[i] ? most[i] : b->least[i];
+    b->looked += n;
+  }
+}
+
+/* Whether n keys from t0 have no weight for any query of the band. The first and the last of them tell in nearly all cases that they have. */
+CN_KERNEL int cn_attention_hides_f32(cn_attention_band_f32 *b, size_t t0, size_t n) {
+  float most[CN_ATTENTION_QUERIES], top = cn_least_f32();
+  cn_attention_try_f32(b, b->q0 + b->m - 1, 1, t0, n, 0.0f, most);
+  if (!(most[0] < -CN_ATTENTION_FAR)) return 0;
+  cn_attention_try_f32(b, b->q0, 1, t0, n, 0.0f, most);
+  if (!(most[0] < -CN_ATTENTION_FAR)) return 0;
+  cn_attention_try_f32(b, b->q0, b->m, t0, n, cn_attention_bound_f32(b), most);
+  for (size_t i = 0; i < b->m; i++) top = top > most[i] ? top : most[i] == most[i] ? most[i] : 0.0f;
+  return top < -CN_ATTENTION_FAR && cn_attention_exceeds_f32(b, 0.99f * top + CN_ATTENTION_FAR);
+}
+
+/* How many of n keys from t0 are to be looked at: none of those behind them has a weight. */
+CN_KERNEL size_t cn_attention_unmasked_f32(cn_attention_band_f32 *b, size_t t0, size_t n) {
+  while (n) {
+    const size_t chunk = (n - 1) % CN_ATTENTION_CHUNK + 1;
+    if (!cn_attention_hides_f32(b, t0 + n - chunk, chunk)) break;
+    n -= chunk;
+  }
+  return n;
+}
+
+CN_KERNEL size_t cn_attention_all_f32(cn_attention_band_f32 *b, size_t t0, size_t n) {
+  (void)b, (void)t0;
+  return n;
+}
+
+typedef void cn_attention_tile_f32(const cn_attention_band_f32 *b, size_t t0, size_t n, size_t whole);
+
+typedef size_t cn_attention_keys_of_f32(cn_attention_band_f32 *b, size_t t0, size_t n);
+
+/* tile, keys, packs: literals. packs: keys and values have to be. */
+CN_KERNEL void cn_attention_body_f32(const cn_attention_f32_args *a, float *scratch, size_t t0, size_t t1, cn_attention_tile_f32 *tile,
+                                     cn_attention_keys_of_f32 *keys, int packs) {
   const size_t nr = CN_GEMM_F32_NR, wide = cn_round_up(a->width, nr);
   float *k = scratch, *v = k + cn_round_up(a->keys, nr) * a->depth, *scores = v + a->keys * wide;
   float *most = scores + CN_ATTENTION_QUERIES * CN_ATTENTION_KEYS, *sum = most + CN_ATTENTION_QUERIES;
   const cn_gemm_f32_args rows = {.m = a->queries};
   const size_t bands = cn_attention_f32_tasks(a);
-  if (packs && t0 < t1) cn_pack_operand_f32(a->k, a->k_ds, a->k_ts, a->depth, a->keys, k);
-  for (size_t t = 0; t < a->keys && packs && t0 < t1; t += CN_ATTENTION_KEYS)
+  cn_attention_band_f32 b = {.a = a, .k = k, .v = v, .scores = scores, .most = most, .sum = sum, .of_keys = -1.0f};
+  packs = packs && t0 < t1 && !a->packed;
+  if (packs) cn_pack_operand_f32(a->k, a->k_ds, a->k_ts, a->depth, a->keys, k);
+  for (size_t t = 0; t < a->keys && packs; t += CN_ATTENTION_KEYS)
     cn_pack_operand_f32(a->v + t * a->v_ts, a->v_ts, a->v_es, cn_min(CN_ATTENTION_KEYS, a->keys - t), a->width, v + t * wide);
   for (size_t band = t0; band < t1; band++) {
-    const size_t q0 = cn_gemm_f32_band(&rows, band, bands), m = cn_gemm_f32_band(&rows, band + 1, bands) - q0;
-    for (size_t i = 0; i < m; i++) {
-      most[i] = cn_least_f32();
+    b.q0 = cn_gemm_f32_band(&rows, band, bands), b.m = cn_gemm_f32_band(&rows, band + 1, bands) - b.q0;
+    b.begun = 0, b.bound = -1.0f, b.looked = 0;
+    for (size_t i = 0; i < b.m; i++) {
+      most[i] = b.least[i] = cn_least_f32();
       sum[i] = 0.0f;
-      if (!a->keys) memset(a->out + (q0 + i) * a->ldo, 0, a->width * sizeof(float));
+      if (!a->keys) memset(a->out + (b.q0 + i) * a->ldo, 0, a->width * sizeof(float));
     }
-    for (size_t t = 0; t < a->keys; t += CN_ATTENTION_KEYS)
-      tile(a, k, v, q0, m, t, cn_min(CN_ATTENTION_KEYS, a->keys - t), scores, most, sum);
-    for (size_t i = 0; i < m && a->keys; i++) cn_row_scale_f32(a->out + (q0 + i) * a->ldo, 1.0f / sum[i], a->width);
+    for (size_t t = 0; t < a->keys && b.m; t += CN_ATTENTION_KEYS) {
+      const size_t whole = cn_min(CN_ATTENTION_KEYS, a->keys - t), n = keys(&b, t, whole);
+      if (!n) continue;
+      tile(&b, t, n, whole);
+      b.begun = 1;
+    }
+    for (size_t i = 0; i < b.m && a->keys; i++) cn_row_scale_f32(a->out + (b.q0 + i) * a->ldo, 1.0f / sum[i], a->width);
   }
 }
 
 /* Tasks t0 .. t1 of cn_attention_f32_tasks(a), each call with its own scratch of
  * cn_attention_f32_scratch(keys, depth, width, CN_GEMM_F32_NR) floats. No keys: zeros. */
 CN_DRIVER void cn_attention_f32(const cn_attention_f32_args *a, float *scratch, size_t t0, size_t t1) {
-  cn_attention_body_f32(a, scratch, t0, t1, cn_attention_packed_f32, 1);
+  cn_attention_body_f32(a, scratch, t0, t1, cn_attention_packed_f32, cn_attention_all_f32, 1);
 }
 
-/* The same where only the call knows how many queries there are: of so few that packing keys and values would take longer than all else, these are read as they
- * lie, if they can be. */
+/* The same of a tile function that never makes less of a greater score: blocks of keys whose weights are all zero, by what it makes of the least and the
+ * greatest scores that there can be, are passed over. The results are the same. */
+CN_DRIVER void cn_attention_masked_f32(const cn_attention_f32_args *a, float *scratch, size_t t0, size_t t1) {
+  cn_attention_body_f32(a, scratch, t0, t1, cn_attention_packed_f32, cn_attention_unmasked_f32, 1);
+}
+
+/* Whether queries are so few that packing keys and values would take longer than all else, and these can be read as they lie. */
+CN_KERNEL int cn_attention_lies_f32(const cn_attention_f32_args *a) {
+  return CN_VF32_LANES > 1 && a->queries <= CN_THIN_ROWS && a->q_ks == 1 && a->k_ds == 1 && a->v_es == 1;
+}
+
+/* Where only the call knows how many queries there are. */
 CN_DRIVER void cn_attention_f32_any(const cn_attention_f32_args *a, float *scratch, size_t t0, size_t t1) {
-  if (CN_VF32_LANES > 1 && a->queries <= CN_THIN_ROWS && a->q_ks == 1 && a->k_ds == 1 && a->v_es == 1)
-    cn_attention_body_f32(a, scratch, t0, t1, cn_attention_lying_f32, 0);
+  if (cn_attention_lies_f32(a)) cn_attention_body_f32(a, scratch, t0, t1, cn_attention_lying_f32, cn_attention_all_f32, 0);
   else cn_attention_f32(a, scratch, t0, t1);
+}
+
+CN_DRIVER void cn_attention_masked_f32_any(const cn_attention_f32_args *a, float *scratch, size_t t0, size_t t1) {
+  if (cn_attention_lies_f32(a)) cn_attention_body_f32(a, scratch, t0, t1, cn_attention_lying_f32, cn_attention_all_f32, 0);
+  else cn_attention_masked_f32(a, scratch, t0, t1);
 }
 
 #endif

@@ -1,0 +1,112 @@
+"""Attention whose keys are masked, so that blocks of them are passed over: by what the call brings or computes, by coordinates, of heads that share keys and values, of any number of them."""
+import numpy as np
+
+from case_list import graph, random
+
+LEAST = np.finfo(np.float32).min
+
+
+def hidden(queries, keys, past=None, window=None, end=None, by=LEAST):
+    i, j = np.arange(queries)[:, None], np.arange(keys)[None, :]
+    hide = np.zeros((queries, keys), bool)
+    if past is not None:
+        hide |= j > i + past
+    if window is not None:
+        hide |= j < i - window
+    if end is not None:
+        hide |= j >= end
+    return np.where(hide, np.float32(by), random(queries, queries, keys) * np.float32(0.5)).astype(np.float32)
+
+
+def given(name, heads, queries, keys, mask, depth=24, change=None, sizes=None, scaled=True):
+    """softmax(0.125 q k + m) v"""
+    s, t = sizes or (queries, keys)
+    shape = ", ".join(str({queries: s, keys: t}.get(n, n)) if a >= mask.ndim - 2 else str(n) for a, n in enumerate(mask.shape))
+    q, k, v = random(1, 1, heads, queries, depth), random(2, 1, heads, keys, depth), random(3, 1, heads, keys, depth + 9)
+    if change:
+        change(q, k, v)
+    graph(f"attention_{name}", f"""
+f (float[1, {heads}, {s}, {depth}] q, float[1, {heads}, {t}, {depth}] k, float[1, {heads}, {t}, {depth + 9}] v, float[{shape}] m) => (float y) {{
+  kt = Transpose <perm = [0, 1, 3, 2]> (k)
+  s = MatMul (q, kt)
+  c = Constant <value = float {{0.125}}> ()
+  {'s1 = Mul (s, c)' if scaled else 's1 = Identity (s)'}
+  s2 = Add (s1, m)
+  p = Softmax <axis = -1> (s2)
+  y = MatMul (p, v)
+}}""", {"q": q, "k": k, "v": v, "m": mask})
+
+
+def strange(q, k, v):
+    k[0, 0, -1, 3] = np.inf
+    v[0, 1, -2, 0] = np.nan
+
+
+def large(q, k, v):
+    q *= np.float32(300)
+    k *= np.float32(30)
+
+
+def blind(mask):
+    mask = mask.copy()
+    mask[5] = LEAST
+    return mask
+
+
+given("causal", 2, 130, 130, hidden(130, 130, past=0))
+given("causal_after", 2, 70, 300, hidden(70, 300, past=230))
+given("window", 2, 150, 400, hidden(150, 400, past=200, window=10))
+given("padded", 3, 40, 600, hidden(1, 600, end=170))
+given("padded_of_heads", 2, 50, 330, np.stack([hidden(50, 330, end=e) for e in (60, 300)])[None])
+given("infinite", 2, 130, 130, hidden(130, 130, past=0, by=-np.inf))
+given("small", 2, 130, 130, hidden(130, 130, past=0, by=-1e4))
+given("reached", 2, 60, 200, hidden(60, 200, end=70, by=-300), change=large, scaled=False)
+given("strange", 2, 60, 200, hidden(60, 200, end=70), change=strange)
+given("blind", 2, 60, 200, blind(hidden(60, 200, end=70)))
+given("open", 2, 60, 200, hidden(60, 200, end=70), sizes=("s", "t"))
+given("open_few", 2, 3, 2000, hidden(3, 2000, end=70), sizes=("s", "t"))
+
+
+def by_operator(name, heads, shared, queries, keys, attributes="is_causal = 1", depth=16, sizes=None):
+    s, t = sizes or (queries, keys)
+    graph(f"attention_{name}", f"""
+f (float[2, {heads}, {s}, {depth}] q, float[2, {shared}, {t}, {depth}] k, float[2, {shared}, {t}, {depth}] v) => (float y) {{
+  y = Attention <{attributes}> (q, k, v)
+}}""", {"q": random(4, 2, heads, queries, depth), "k": random(5, 2, shared, keys, depth), "v": random(6, 2, shared, keys, depth)}, opset=23, ir=11)
+
+
+by_operator("operator", 2, 2, 140, 140)
+by_operator("grouped", 6, 2, 140, 140)
+by_operator("grouped_all", 6, 2, 140, 140, "is_causal = 0")
+by_operator("grouped_capped", 4, 2, 140, 140, "is_causal = 1, softcap = 3.0")
+by_operator("grouped_more_queries", 4, 2, 300, 90)
+by_operator("grouped_open", 6, 2, 140, 140, sizes=("s", "t"))
+by_operator("grouped_open_few", 6, 2, 2, 900, "is_causal = 0", sizes=("s", "t"))
+
+graph("attention_computed", """
+f (float[1, 2, s, 16] q, float[1, 2, t, 16] k, float[1, 2, t, 16] v, int64[1] first, int64[t] seen) => (float[1, 2, s, 16] y) {
+  zero = Constant <value = int64 {0}> ()
+  one = Constant <value = int64 {1}> ()
+  queries = Shape (q)
+  keys = Shape (k)
+  two = Constant <value = int64 {2}> ()
+  n = Gather <axis = 0> (queries, two)
+  m = Gather <axis = 0> (keys, two)
+  i = Range (zero, n, one)
+  j = Range (zero, m, one)
+  last = Constant <value = int64[1] {-1}> ()
+  i1 = Unsqueeze (i, last)
+  at = Add (i1, first)
+  before = LessOrEqual (j, at)
+  ones = Greater (seen, zero)
+  see = And (before, ones)
+  high = Constant <value = float {0}> ()
+  low = Constant <value = float {-3.4028234663852886e38}> ()
+  mask = Where (see, high, low)
+  kt = Transpose <perm = [0, 1, 3, 2]> (k)
+  p = MatMul (q, kt)
+  s = Add (p, mask)
+  w = Softmax <axis = -1> (s)
+  y = MatMul (w, v)
+}""", *({"q": random(7, 1, 2, s, 16), "k": random(8, 1, 2, t, 16), "v": random(9, 1, 2, t, 16), "first": np.array([first], np.int64), "seen": (np.arange(t) < end).astype(np.int64)}
+        for s, t, first, end in ((90, 200, 30, 200), (130, 130, 0, 100), (3, 700, 600, 650))))
