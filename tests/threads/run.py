@@ -122,11 +122,21 @@ def products_model(path):
     onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 18)], ir_version=8), path)
 
 
+# ---- attention: masked keys, heads that share keys and values, few heads and many ----
+def attention_model(path):
+    heads = {"few": (6, 2), "many": (24, 3), "own": (3, 3)}
+    shapes = {f"{k}_{x}": (1, n, 110, 16) for k, both in heads.items() for x, n in zip("qkv", (both[0], both[1], both[1]))}
+    nodes = [onnx.helper.make_node("Attention", [f"{k}_{x}" for x in "qkv"], [k], is_causal=int(k != "own")) for k in heads]
+    infos = [[onnx.helper.make_tensor_value_info(n, onnx.TensorProto.FLOAT, shapes.get(n)) for n in names] for names in (shapes, heads)]
+    onnx.save(onnx.helper.make_model(onnx.helper.make_graph(nodes, "attention", *infos), opset_imports=[onnx.helper.make_opsetid("", 23)], ir_version=11), path)
+
+
 def products_models(folder):
-    path = folder / "products.onnx"
-    products_model(path)
-    yield "products packed in the call", path, False
-    yield "products packed in the call, ThreadSanitizer", path, True
+    for name, make in (("products", products_model), ("attention", attention_model)):
+        path = folder / f"{name}.onnx"
+        make(path)
+        yield f"{name} packed in the call", path, False
+        yield f"{name} packed in the call, ThreadSanitizer", path, True
 
 
 def check(options, name, model, folder, sanitize):
