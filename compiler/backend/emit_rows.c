@@ -40,7 +40,7 @@ bool emit_norm(EmitCtx *c, const Step *s) {
   return true;
 }
 
-static void print_batches(KernelPrinter *k, const AttentionStep *v, const Str *names, const TileFunction *tile) {
+static void print_batches(KernelPrinter *k, const AttentionStep *v, const Str *names, const TileFunction *tile, const TileFunction *finish) {
   const ContractStep *s = &v->scores, *o = &v->sum;
   const char *const fields[] = {"q", "k", "v", "out"};
   const Dim *const *const strides[] = {s->a_batch, s->b_batch, o->b_batch, o->c_batch};
@@ -55,21 +55,30 @@ static void print_batches(KernelPrinter *k, const AttentionStep *v, const Str *n
     if (at.len) sb_printf(&k->body, "%*sa.%s = %s%s;\n", (int)indent, "", fields[f], names[f].ptr, at.data);
   }
   emit_tile_move(k, tile, s->n_batch, indent);
+  emit_tile_move(k, finish, s->n_batch, indent);
   if (shared) sb_printf(&k->body, "%*sa.packed = a.k == keys && a.v == values;\n%*skeys = a.k, values = a.v;\n", (int)indent, "", (int)indent, "");
   sb_printf(&k->body, "%*scn_attention_%sf32%s(&a, scratch, %s);\n", (int)indent, "", v->masked && tile->name.len ? "masked_" : "", dim_is_const(s->m, NULL) ? "" : "_any", range);
   kernel_batches_end(k, s);
 }
 
-bool emit_attention(EmitCtx *c, const Step *s) {
-  const AttentionStep *v = s->attr;
-  const Epilogue *e = &v->scores.epilogue;
-  KernelPrinter k = kernel_printer(c, s);
+/* What follows one of the products. */
+static TileFunction product_tile(EmitCtx *c, const Step *s, const ContractStep *g, uint32_t out) {
+  const Epilogue *e = &g->epilogue;
+  const TileAxes axes = {.rows = g->n_batch, .columns = g->n_batch + 1, .batched = true};
   uint32_t raw = 0;
   while (raw < e->expr.n && !(e->expr.nodes[raw].kind == EXPR_INPUT && e->expr.nodes[raw].operand == 0)) raw++;
-  const TileAxes axes = {.rows = v->scores.n_batch, .columns = v->scores.n_batch + 1, .batched = true};
-  const TileFunction tile = emit_tile(c, s, v->shape, e, raw, &axes);
+  return emit_tile(c, s, out, e, raw, &axes);
+}
+
+bool emit_attention(EmitCtx *c, const Step *s) {
+  const AttentionStep *v = s->attr;
+  KernelPrinter k = kernel_printer(c, s);
+  const TileFunction tile = product_tile(c, s, &v->scores, v->shape);
+  TileFunction finish = product_tile(c, s, &v->sum, s->out[0]);
+  finish.member = "finish", finish.context = "finish_ctx";
   const Str names[] = {emit_param(&k.params, s->in[0]), emit_param(&k.params, s->in[1]), emit_param(&k.params, s->in[2]), STR("y")};
   emit_tile_context(&k, &tile);
+  emit_tile_context(&k, &finish);
   kernel_args(&k, "cn_attention_f32_args", v->scores.n_batch == 0);
   kernel_arg_size(&k, "queries", v->scores.m);
   kernel_arg_size(&k, "keys", v->scores.n);
@@ -85,8 +94,9 @@ bool emit_attention(EmitCtx *c, const Step *s) {
   kernel_arg(&k, ".out = y");
   kernel_arg_size(&k, "ldo", v->sum.c_m);
   emit_tile_args(&k, &tile);
+  emit_tile_args(&k, &finish);
   kernel_args_end(&k);
-  print_batches(&k, v, names, &tile);
+  print_batches(&k, v, names, &tile, &finish);
   kernel_finish(&k);
   return true;
 }

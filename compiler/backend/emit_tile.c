@@ -229,25 +229,31 @@ TileFunction emit_tile(EmitCtx *c, const Step *s, uint32_t out_tensor, const Epi
   if (p.n_sizes) sb_printf(&b, "  const size_t *s = x[%u];\n", p.n_operands);
   sb_str(&b, sb_view(&body));
   sb_puts(&b, "}\n");
-  return (TileFunction){emit_function(c, s, "void", STR("what follows, a tile at a time"), sb_view(&b)), p.operands, p.n_operands, p.sizes, p.n_sizes};
+  return (TileFunction){emit_function(c, s, "void", STR("what follows, a tile at a time"), sb_view(&b)), "tile", "ctx", p.operands, p.n_operands, p.sizes, p.n_sizes};
+}
+
+/* What the operands' array is called, and that of the open strides. */
+static const char *array_name(const KernelPrinter *k, const TileFunction *t, const char *of) {
+  return strcmp(t->member, "tile") == 0 ? of : arena_printf(k->c->arena, "%s_%s", t->member, of).ptr;
 }
 
 void emit_tile_context(KernelPrinter *k, const TileFunction *t) {
   if (!t->name.len || !t->n_operands) return;
   if (t->n_sizes) {
-    sb_puts(&k->body, "  const size_t strides[] = {");
+    sb_printf(&k->body, "  const size_t %s[] = {", array_name(k, t, "strides"));
     for (uint32_t i = 0; i < t->n_sizes; i++) sb_printf(&k->body, "%s%.*s", i ? ", " : "", STR_WHOLE(kernel_size(k, t->sizes[i])));
     sb_puts(&k->body, "};\n");
   }
-  sb_printf(&k->body, "  const void *operands[%u] = {", t->n_operands + (t->n_sizes > 0));
+  sb_printf(&k->body, "  const void *%s[%u] = {", array_name(k, t, "operands"), t->n_operands + (t->n_sizes > 0));
   for (uint32_t i = 0; i < t->n_operands; i++) sb_printf(&k->body, "%s%s", i ? ", " : "", emit_param(&k->params, t->operands[i].tensor).ptr);
-  sb_puts(&k->body, t->n_sizes ? ", strides};\n" : "};\n");
+  if (t->n_sizes) sb_printf(&k->body, ", %s", array_name(k, t, "strides"));
+  sb_puts(&k->body, "};\n");
 }
 
 void emit_tile_args(KernelPrinter *k, const TileFunction *t) {
   if (!t->name.len) return;
-  kernel_arg(k, ".tile = %.*s", STR_WHOLE(t->name));
-  if (t->n_operands) kernel_arg(k, ".ctx = operands");
+  kernel_arg(k, ".%s = %.*s", t->member, STR_WHOLE(t->name));
+  if (t->n_operands) kernel_arg(k, ".%s = %s", t->context, array_name(k, t, "operands"));
 }
 
 void emit_tile_move(KernelPrinter *k, const TileFunction *t, uint32_t n_batch, unsigned indent) {
@@ -255,6 +261,6 @@ void emit_tile_move(KernelPrinter *k, const TileFunction *t, uint32_t n_batch, u
     StrBuf at = sb_new(k->c->arena);
     kernel_offset(k, &at, t->operands[i].batch, n_batch);
     if (at.len)
-      sb_printf(&k->body, "%*soperands[%u] = %s%s;\n", (int)indent, "", i, emit_param(&k->params, t->operands[i].tensor).ptr, at.data);
+      sb_printf(&k->body, "%*s%s[%u] = %s%s;\n", (int)indent, "", array_name(k, t, "operands"), i, emit_param(&k->params, t->operands[i].tensor).ptr, at.data);
   }
 }

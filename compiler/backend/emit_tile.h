@@ -16,6 +16,7 @@ typedef struct TileAxes {
 typedef struct TileOperand { uint32_t tensor; const Dim *const *batch; } TileOperand; /* batch: [rows] strides */
 typedef struct TileFunction {
   Str name; /* empty: not expressible so */
+  const char *member, *context; /* of the kernel's arguments: "tile" and "ctx" */
   const TileOperand *operands;
   uint32_t n_operands;
   const Dim *const *sizes; /* open strides, behind the operands in the context */

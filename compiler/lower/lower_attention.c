@@ -12,9 +12,10 @@ static bool known(const Dim *d) {
   return dim_is_const(d, &v) && v >= 0;
 }
 
-/* Whether a tile function can do the epilogue: over batch axes, then queries, then keys. */
-static bool fits_tiles(const Program *p, const Epilogue *e, const PTensor *scores, uint32_t n_batch) {
-  if (scores->rank != n_batch + 2) return false;
+/* Whether a tile function can do the epilogue of a product that becomes `of`: over batch axes, then queries, then keys or what a value holds. */
+static bool fits_tiles(const Program *p, const Epilogue *e, const PTensor *of, uint32_t n_batch) {
+  if (of->rank != n_batch + 2) return false;
+  const bool one = dim_is(of->dims[n_batch + 1], 1);
   for (uint32_t i = 0; i < e->expr.n; i++) {
     const ExprNode *x = &e->expr.nodes[i];
     if ((x->kind == EXPR_INDEX && x->axis < n_batch) || (x->kind == EXPR_DIM && !dim_is_const(x->dim, NULL))) return false;
@@ -22,7 +23,7 @@ static bool fits_tiles(const Program *p, const Epilogue *e, const PTensor *score
   for (uint32_t k = 0; k < e->n_loads; k++) {
     const Access *a = &e->loads[k];
     if (a->n_indirect || !dim_is(a->offset, 0) || dtype_rows[p->tensors.data[a->tensor].dtype].bits < 8) return false;
-    if (!known(a->stride[n_batch + 1]) || (!known(a->stride[n_batch]) && dim_is(a->stride[n_batch + 1], 0))) return false;
+    if (!known(a->stride[n_batch + 1]) || (!known(a->stride[n_batch]) && (one || dim_is(a->stride[n_batch + 1], 0)))) return false;
     for (uint32_t j = 0; j <= n_batch; j++)
       if (a->stride[j]->lo < 0) return false;
   }
@@ -44,15 +45,16 @@ static bool all_f32(const Program *p, const Step *s) {
 }
 
 /* [queries][keys] of one product are softmax's rows and the other's left operand, dense. */
-static bool fits(Lower *l, const Step *first, const ContractStep *scores, const SoftmaxStep *soft, const ContractStep *sum) {
+static bool fits(Lower *l, const Step *first, const ContractStep *scores, const SoftmaxStep *soft, const Step *last, const ContractStep *sum) {
+  const PTensor *shapes[2] = {&l->p->tensors.data[first->out[0]], &l->p->tensors.data[last->out[0]]};
   DimCtx *c = l->p->dims;
   const Dim *of_a_head = dim_mul(c, scores->m, scores->n), *all = dim_mul(c, dim_product(c, scores->batch, scores->n_batch), of_a_head);
   const bool few = all->hi < FEW_SCORES || of_a_head->hi < FEW_OF_A_HEAD;
   if (few || soft->log || !dim_is(soft->inner, 1) || soft->n != scores->n || !same_batches(scores, sum)) return false;
   if (scores->thin || sum->thin) return false; /* what is fused packs keys and values */
   if (scores->b_packed || sum->b_packed || scores->c_m != scores->n || sum->m != scores->m || sum->k != scores->n) return false;
-  if ((sum->a_m != scores->n && !dim_is(sum->m, 1)) || !dim_is(sum->a_k, 1) || sum->epilogue.expr.n) return false;
-  return fits_tiles(l->p, &scores->epilogue, &l->p->tensors.data[first->out[0]], scores->n_batch);
+  if ((sum->a_m != scores->n && !dim_is(sum->m, 1)) || !dim_is(sum->a_k, 1)) return false;
+  return fits_tiles(l->p, &scores->epilogue, shapes[0], scores->n_batch) && (!sum->epilogue.expr.n || fits_tiles(l->p, &sum->epilogue, shapes[1], sum->n_batch));
 }
 
 /* What a node of a tile function does with its score. */
@@ -133,11 +135,12 @@ static const Dim *scratch_bytes(Lower *l, const ContractStep *scores, const Cont
 static Step attention_step(Lower *l, const Step *first, const Step *last, const ContractStep *scores, const ContractStep *sum) {
   AttentionStep *a = NEW(l->a, AttentionStep);
   *a = (AttentionStep){*scores, *sum, first->out[0], may_mask(l, &scores->epilogue.expr)};
-  uint32_t n = 3, *in = NEW_ARRAY(l->a, uint32_t, 3 + first->n_in);
+  uint32_t n = 3, *in = NEW_ARRAY(l->a, uint32_t, 3 + first->n_in + last->n_in);
   in[0] = first->in[0];
   in[1] = first->in[1];
   in[2] = last->in[1];
   for (uint32_t k = 4; k < first->n_in; k++) in[n++] = first->in[k];
+  for (uint32_t k = 4; k < last->n_in; k++) in[n++] = last->in[k];
   Step s = {.kind = STEP_ATTENTION, .n_in = n, .in = in, .n_out = 1, .out = last->out, .attr = a, .src = last->src};
   const Dim **dims = NEW(l->a, const Dim *);
   dims[0] = scratch_bytes(l, &a->scores, &a->sum);
@@ -158,7 +161,7 @@ void lower_fuse_attention(Lower *l) {
     if (!first || !all_f32(l->p, first) || !all_f32(l->p, s)) continue;
     ContractStep scores = *(const ContractStep *)first->attr, sum = *(const ContractStep *)s->attr;
     if (!part_rows(l, &scores, &l->p->tensors.data[first->out[0]]) || !part_rows(l, &sum, &l->p->tensors.data[s->out[0]])) continue;
-    if (!fits(l, first, &scores, soft->attr, &sum)) continue;
+    if (!fits(l, first, &scores, soft->attr, s, &sum)) continue;
     gone[soft_at] = gone[first_at] = true;
     *s = attention_step(l, first, s, &scores, &sum);
   }

@@ -131,7 +131,7 @@ typedef struct ContractStep {
   Epilogue epilogue;
 } ContractStep;
 
-/* softmax(q k) v: in[0] q and in[1] k as operands of `scores`, in[2] v as the second of `sum`, then what the scores' epilogue loads.
+/* softmax(q k) v: in[0] q and in[1] k as operands of `scores`, in[2] v as the second of `sum`, then what the scores' epilogue loads and what the sum's does.
  * shape: a tensor of the scores' shape, never stored. masked: the epilogue may hide keys, and never makes less of a greater score. */
 typedef struct AttentionStep {
   ContractStep scores, sum;

@@ -101,15 +101,12 @@ Value *op_mask_bias(OpContext *c, Value *mask, const Dim *keys, DType t) {
   return boolean ? op_bias_of(c, mask, t) : build_cast(b, mask, t, true);
 }
 
-/* Softmax over keys; a row that sees nothing gives zeros. */
-Value *op_probabilities(OpContext *c, Value *scores, Value *bias, bool may_be_blind) {
+Value *op_unless_blind(OpContext *c, Value *x, Value *bias) {
   Builder *b = &c->b;
-  if (!scores) return NULL;
-  Value *p = build_softmax(b, scores, scores->type.rank - 1, false);
-  if (!bias || !may_be_blind || !p) return p;
+  if (!bias || !x) return x;
   Value *best = build_reduce(b, REDUCE_MAX, bias, 1u << (bias->type.rank - 1), true);
   Value *blind = build_fn2(b, SC_eq, best, op_scalar_like(c, bias, -__builtin_inf()));
-  return build_fn3(b, SC_select, blind, op_scalar_like(c, p, 0), p);
+  return build_fn3(b, SC_select, blind, op_scalar_like(c, x, 0), x);
 }
 
 /* Keys before those numbers, one of each sequence: [B][1][1][keys]; or from them on. */

@@ -31,6 +31,7 @@ typedef struct Rotation {
 Value *op_rotated(OpContext *c, Value *x, const Rotation *r);
 /* RotaryEmbedding of inputs x, cos, sin, positions or NULL, with the node's attributes. */
 bool op_rotary(OpContext *c);
-Value *op_probabilities(OpContext *c, Value *scores, Value *bias, bool may_be_blind);
+/* x [B][n][S]..., zeros for a query from which the bias [..][S][T] hides all keys: softmax would make NaN of its scores. */
+Value *op_unless_blind(OpContext *c, Value *x, Value *bias);
 
 #endif

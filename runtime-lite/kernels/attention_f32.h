@@ -11,7 +11,7 @@
 #include "kernels/rows_f32.h"
 #include "kernels/thin_f32.h"
 
-/* tile, or NULL: what is done to the scores (scale, mask), as in cn_epilogue_f32: rows are queries, columns keys. out must not
+/* tile, or NULL: what is done to the scores (scale, mask), as in cn_epilogue_f32: rows are queries, columns keys. finish, or NULL: what is done to the result. out must not
  * overlap the operands. */
 typedef struct cn_attention_f32_args {
   size_t queries, keys, depth, width; /* width: of V and of the result */
@@ -23,6 +23,8 @@ typedef struct cn_attention_f32_args {
   size_t ldo;
   void (*tile)(void *ctx, float *tile, size_t ld, size_t index, size_t m0, size_t m, size_t n0, size_t n);
   void *ctx;
+  void (*finish)(void *ctx, float *tile, size_t ld, size_t index, size_t m0, size_t m, size_t n0, size_t n);
+  void *finish_ctx;
   int packed; /* the scratch has these keys and values from the call before */
 } cn_attention_f32_args;
 
@@ -234,6 +236,7 @@ CN_KERNEL void cn_attention_body_f32(const cn_attention_f32_args *a, float *scra
       b.begun = 1;
     }
     for (size_t i = 0; i < b.m && a->keys; i++) cn_row_scale_f32(a->out + (b.q0 + i) * a->ldo, 1.0f / sum[i], a->width);
+    if (a->finish) a->finish(a->finish_ctx, a->out + b.q0 * a->ldo, a->ldo, 0, b.q0, b.m, 0, a->width);
   }
 }
 

@@ -110,3 +110,25 @@ f (float[1, 2, s, 16] q, float[1, 2, t, 16] k, float[1, 2, t, 16] v, int64[1] fi
   y = MatMul (w, v)
 }""", *({"q": random(7, 1, 2, s, 16), "k": random(8, 1, 2, t, 16), "v": random(9, 1, 2, t, 16), "first": np.array([first], np.int64), "seen": (np.arange(t) < end).astype(np.int64)}
         for s, t, first, end in ((90, 200, 30, 200), (130, 130, 0, 100), (3, 700, 600, 650))))
+
+for name, mask in {"operator_masked": hidden(90, 200, end=120, by=-np.inf), "operator_blind": np.where(np.arange(90)[:, None] == 7, np.float32(-np.inf), hidden(90, 200, past=40, by=-np.inf))}.items():
+    for n, s, t in (("", 90, 200), ("_open", "s", "t")):
+        graph(f"attention_{name}{n}", f"""
+f (float[2, 4, {s}, 16] q, float[2, 2, {t}, 16] k, float[2, 2, {t}, 16] v, float[1, 1, {s}, {t}] m) => (float y) {{
+  y = Attention (q, k, v, m)
+}}""", {"q": random(10, 2, 4, 90, 16), "k": random(11, 2, 2, 200, 16), "v": random(12, 2, 2, 200, 16), "m": mask[None, None].astype(np.float32)}, opset=23, ir=11)
+
+for n, s, t in (("", 90, 200), ("_open", "s", "t")):
+    graph(f"attention_gated{n}", f"""
+f (float[2, 3, {s}, 16] q, float[2, 3, {t}, 16] k, float[2, 3, {t}, 40] v, float[2, 3, {s}, 40] gate, float[40] bias, float[2, 1, {s}, {t}] m) => (float y) {{
+  kt = Transpose <perm = [0, 1, 3, 2]> (k)
+  p = MatMul (q, kt)
+  s = Add (p, m)
+  w = Softmax <axis = -1> (s)
+  o = MatMul (w, v)
+  g = Sigmoid (gate)
+  o1 = Add (o, bias)
+  o2 = Mul (o1, g)
+  y = Add (o2, gate)
+}}""", {"q": random(13, 2, 3, 90, 16), "k": random(14, 2, 3, 200, 16), "v": random(15, 2, 3, 200, 40), "gate": random(16, 2, 3, 90, 40), "bias": random(17, 40),
+        "m": np.stack([hidden(90, 200, end=e) for e in (60, 130)])[:, None]})
