@@ -101,12 +101,14 @@ Value *op_mask_bias(OpContext *c, Value *mask, const Dim *keys, DType t) {
   return boolean ? op_bias_of(c, mask, t) : build_cast(b, mask, t, true);
 }
 
-Value *op_unless_blind(OpContext *c, Value *x, Value *bias) {
-  Builder *b = &c->b;
-  if (!bias || !x) return x;
-  Value *best = build_reduce(b, REDUCE_MAX, bias, 1u << (bias->type.rank - 1), true);
-  Value *blind = build_fn2(b, SC_eq, best, op_scalar_like(c, bias, -__builtin_inf()));
-  return build_fn3(b, SC_select, blind, op_scalar_like(c, x, 0), x);
+Value *op_blind(OpContext *c, Value *bias) {
+  if (!bias) return NULL;
+  Value *best = build_reduce(&c->b, REDUCE_MAX, bias, 1u << (bias->type.rank - 1), true);
+  return build_fn2(&c->b, SC_eq, best, op_scalar_like(c, bias, -__builtin_inf()));
+}
+
+Value *op_unless_blind(OpContext *c, Value *x, Value *blind) {
+  return blind && x ? build_fn3(&c->b, SC_select, blind, op_scalar_like(c, x, 0), x) : x;
 }
 
 /* Keys before those numbers, one of each sequence: [B][1][1][keys]; or from them on. */

@@ -31,7 +31,7 @@ typedef struct Rotation {
 Value *op_rotated(OpContext *c, Value *x, const Rotation *r);
 /* RotaryEmbedding of inputs x, cos, sin, positions or NULL, with the node's attributes. */
 bool op_rotary(OpContext *c);
-/* x [B][n][S]..., zeros for a query from which the bias [..][S][T] hides all keys: softmax would make NaN of its scores. */
-Value *op_unless_blind(OpContext *c, Value *x, Value *bias);
+Value *op_blind(OpContext *c, Value *bias); /* b1 [..][S][1]: whether the bias [..][S][T] hides all keys from a query, whose scores softmax would make NaN; NULL of NULL */
+Value *op_unless_blind(OpContext *c, Value *x, Value *blind); /* x [B][n][S].. with zeros for such queries; x itself without */
 
 #endif

@@ -87,6 +87,7 @@ bool import_attention(OpContext *c) {
   Value *mask = op_mask_bias(c, op_in(c, 3), k->type.dims[2], t);
   if (op_in(c, 3) && !mask) return false;
   Value *bias = plus(c, mask, op_bias_of(c, op_visible(c, &sight, q->type.dims[2], k->type.dims[2]), t));
+  Value *blind = mask || sight.valid || sight.left >= 0 || sight.right >= 0 ? op_blind(c, bias) : NULL; /* ahead of the products, whose results it is for */
   const Dim *const want[] = {q->type.dims[0], q->type.dims[1], q->type.dims[2], k->type.dims[2]};
   Value *scores = build_expand(b, attention_scores(c, q, k, mode), 4, want), *fits = mask_within(c, bias, want);
   if (!scores || (bias && !fits)) return false;
@@ -95,12 +96,11 @@ bool import_attention(OpContext *c) {
   const int64_t precision = op_int(c, "softmax_precision", 0);
   const DType work = dtype_from_onnx(precision);
   if (precision && work != DT_f16 && work != DT_bf16 && work != DT_f32 && work != DT_f64) return op_fail(c, DIAG_E0304, "attribute 'softmax_precision' is %lld", (long long)precision);
-  Value *const may_blind = mask || sight.valid || sight.left >= 0 || sight.right >= 0 ? bias : NULL;
   Value *p = build_cast(b, build_softmax(b, build_cast(b, scores, work == DT_NONE ? t : work, true), 3, false), t, true);
-  if (mode == 3 && op_wants(c, 3)) c->out[3] = op_unless_blind(c, p, may_blind);
+  if (mode == 3 && op_wants(c, 3)) c->out[3] = op_unless_blind(c, p, blind);
   const DType wide = dtype_rows[v->type.dtype].bits > dtype_rows[t].bits ? v->type.dtype : t; /* V may be of another type than Q, K and Y */
   Value *y = build_cast(b, op_grouped_matmul(c, build_cast(b, p, wide, true), build_cast(b, v, wide, true)), t, true);
-  y = op_unless_blind(c, y, may_blind); /* of the result, not of the probabilities: what lies between stays a softmax and a product */
+  y = op_unless_blind(c, y, blind); /* of the result, not of the probabilities: what lies between stays a softmax and a product */
   return op_give(c, 0, op_rank(c, 0) == 3 ? op_join_heads(c, y) : y);
 }
 
