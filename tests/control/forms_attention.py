@@ -107,7 +107,12 @@ f (float[1, 2, s, 16] q, float[1, 2, t, 16] k, float[1, 2, t, 16] v, int64[1] fi
   p = MatMul (q, kt)
   s = Add (p, mask)
   w = Softmax <axis = -1> (s)
-  y = MatMul (w, v)
+  y1 = MatMul (w, v)
+  q2 = Add (q, y1)
+  p2 = MatMul (q2, kt)
+  s2 = Add (p2, mask)
+  w2 = Softmax <axis = -1> (s2)
+  y = MatMul (w2, v)
 }""", *({"q": random(7, 1, 2, s, 16), "k": random(8, 1, 2, t, 16), "v": random(9, 1, 2, t, 16), "first": np.array([first], np.int64), "seen": (np.arange(t) < end).astype(np.int64)}
         for s, t, first, end in ((90, 200, 30, 200), (130, 130, 0, 100), (3, 700, 600, 650))))
 
