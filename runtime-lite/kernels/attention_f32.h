@@ -158,7 +158,7 @@ CN_KERNEL float cn_attention_bound_f32(cn_attention_band_f32 *b) {
 /* What the tile function makes of n scores from t0 on, all of them `score`, for m queries from q0: the greatest of each query. */
 CN_KERNEL void cn_attention_try_f32(const cn_attention_band_f32 *b, size_t q0, size_t m, size_t t0, size_t n, float score, float *most) {
   for (size_t i = 0; i < m; i++)
-    for (size_t j = 0; j < n; j++) b->scores[i * CN_ATTENTION_KEYS + j] = score;
+    for (size_t j = 0; j < n; j += CN_VF32_LANES) cn_vf32_store(b->scores + i * CN_ATTENTION_KEYS + j, cn_vf32_set1(score));
   b->a->tile(b->a->ctx, b->scores, CN_ATTENTION_KEYS, 0, q0, m, t0, n);
   for (size_t i = 0; i < m; i++) most[i] = cn_row_max_f32(b->scores + i * CN_ATTENTION_KEYS, n);
 }

@@ -3,6 +3,7 @@
 
 #include "kernel_rows_private.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,27 +100,30 @@ static void bench_thin(Bench *b, size_t m, size_t keys, size_t depth) {
   }
 }
 
-typedef struct AttentionJob { cn_attention_f32_args a; float *scratch; } AttentionJob;
+typedef struct AttentionJob { cn_attention_f32_args a; float *scratch; AttentionRun *run; } AttentionJob;
 
 static void run_attention(const KernelSet *s, const void *job) {
   const AttentionJob *j = job;
-  s->attention_f32(&j->a, j->scratch, 0, s->attention_f32_tasks(&j->a));
+  j->run(&j->a, j->scratch, 0, s->attention_f32_tasks(&j->a));
 }
 
-static void run_attention_any(const KernelSet *s, const void *job) {
-  const AttentionJob *j = job;
-  s->attention_f32_any(&j->a, j->scratch, 0, s->attention_f32_tasks(&j->a));
+static void causal(void *ctx, float *tile, size_t ld, size_t index, size_t m0, size_t m, size_t n0, size_t n) {
+  (void)ctx, (void)index;
+  for (size_t i = 0; i < m; i++)
+    for (size_t j = m0 + i < n0 ? 0 : m0 + i + 1 - n0; j < n; j++) tile[i * ld + j] = -INFINITY;
 }
 
-static void bench_attention(Bench *b, size_t queries, size_t n, size_t depth) {
+/* One of the four that the set has: masked, any. */
+static void bench_attention(Bench *b, size_t queries, size_t n, size_t depth, int masked, int any) {
+  AttentionRun *const runs[2][2] = {{b->s->attention_f32, b->s->attention_f32_any}, {b->s->attention_masked_f32, b->s->attention_masked_f32_any}};
+  static const char *const names[2][2] = {{"cn_attention_f32", "cn_attention_f32_any"}, {"cn_attention_masked_f32", "cn_attention_masked_f32_any"}};
   char what[64];
   AttentionJob j = {{.queries = queries, .keys = n, .depth = depth, .width = depth, .q = bench_room(b, queries * depth), .k = bench_room(b, n * depth), .v = bench_room(b, n * depth), .q_rs = depth, .q_ks = 1,
-                     .k_ds = 1, .k_ts = depth, .v_ts = depth, .v_es = 1, .out = bench_room(b, queries * depth), .ldo = depth}, NULL};
+                     .k_ds = 1, .k_ts = depth, .v_ts = depth, .v_es = 1, .out = bench_room(b, queries * depth), .ldo = depth}, NULL, runs[masked][any]};
+  if (masked) j.a.tile = causal;
   j.scratch = bench_room(b, cn_attention_f32_scratch(n, depth, depth, b->s->nr));
   (void)snprintf(what, sizeof what, "%zu queries, %zu keys of %zu", queries, n, depth);
-  const int few = queries <= CN_THIN_ROWS;
-  bench_row(b, few ? "cn_attention_f32_any" : "cn_attention_f32", what, 4.0 * (double)(queries * n * depth), 8.0 * (double)((queries + n) * depth),
-            few ? run_attention_any : run_attention, &j);
+  bench_row(b, names[masked][any], what, 4.0 * (double)(queries * n * depth), 8.0 * (double)((queries + n) * depth), run_attention, &j);
 }
 
 enum { ROWS = 197, ROW = 768 };
@@ -204,9 +208,11 @@ static void bench_products(Bench *b) {
   bench_gemm(b, 1, 256, 1024);
   bench_thin(b, 1, 256, 64);
   bench_thin(b, 4, 1024, 64);
-  bench_attention(b, 197, 197, 64);
-  bench_attention(b, 1024, 1024, 64);
-  bench_attention(b, 1, 256, 64);
+  bench_attention(b, 197, 197, 64, 0, 0);
+  bench_attention(b, 1024, 1024, 64, 0, 0);
+  bench_attention(b, 1, 256, 64, 0, 1);
+  bench_attention(b, 197, 197, 64, 1, 1);
+  bench_attention(b, 1024, 1024, 64, 1, 0);
   bench_recurrent(b, 128);
   bench_recurrent(b, 256);
   bench_rows(b);

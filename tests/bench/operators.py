@@ -132,6 +132,8 @@ def products():
     yield "gru", "GRU", ["50x1x64", ["1x384x64"], ["1x384x128"]], {"hidden_size": 128}
     yield "rnn", "RNN", ["50x1x64", ["1x128x64"], ["1x128x128"]], {"hidden_size": 128}
     yield "attention", "Attention", ["1x8x128x64"] * 3, {}
+    yield "attention_causal", "Attention", ["1x8x512x64"] * 3, {"is_causal": 1}
+    yield "attention_causal_grouped", "Attention", ["1x8x512x64", "1x2x512x64", "1x2x512x64"], {"is_causal": 1}
     yield "attention_step", "Attention", ["1x8x1x64", "1x8x256x64", "1x8x256x64"], {}
     yield "attention_step_1024", "Attention", ["1x8x1x64", "1x8x1024x64", "1x8x1024x64"], {}
     yield "attention_step_grouped", "Attention", ["1x8x1x64", "1x2x1024x64", "1x2x1024x64"], {}
