@@ -11,10 +11,16 @@ static uint32_t unit_axis(const Access *a, uint32_t n_axes) {
   return n_axes;
 }
 
-/* Half a vector or more of elements, as usual where that is open. */
-static bool is_long(const NestPrinter *p, uint32_t axis) {
+/* Half a vector or more of elements of so many bits, as usual where that is open. */
+static bool is_long(const NestPrinter *p, uint32_t axis, int64_t bits) {
   int64_t n;
-  return dim_eval(p->n->extent[axis], NULL, &n) && n * 64 >= p->c->opt->target->vector_bits;
+  return dim_eval(p->n->extent[axis], NULL, &n) && n >= p->c->opt->target->vector_bits / (2 * bits);
+}
+
+/* What turns elements of a type: they are moved, nothing else. */
+static const char *turning_function(DType t) {
+  if (t == DT_f32) return "cn_transpose_f32";
+  return dtype_rows[t].bits == 16 ? "cn_transpose_u16" : dtype_rows[t].bits == 8 ? "cn_transpose_u8" : NULL;
 }
 
 /* From row to row: more than nothing, or empty together with what is copied. */
@@ -25,10 +31,10 @@ static bool find_turned(const NestPrinter *p, Turned *ret) {
   const Access *x = n->loads, *y = &n->store;
   if (p->c->opt->target->vector_bits <= 32 || n->map.n != 1 || n->n_loads != 1 || n->map.nodes[0].kind != EXPR_INPUT || x->n_indirect || y->n_indirect) return false;
   const PTensor *from = &p->p->tensors.data[x->tensor], *to = &p->p->tensors.data[y->tensor];
-  if (from->dtype != DT_f32 || to->dtype != DT_f32 || emit_storage(p->p, from->buffer) == emit_storage(p->p, to->buffer)) return false;
+  if (from->dtype != to->dtype || !turning_function(to->dtype) || emit_storage(p->p, from->buffer) == emit_storage(p->p, to->buffer)) return false;
   *ret = (Turned){unit_axis(y, n->n_axes), unit_axis(x, n->n_axes)};
   if (ret->row == n->n_axes || ret->column == n->n_axes || ret->row == ret->column) return false;
-  return is_pitch(x->stride[ret->row]) && is_pitch(y->stride[ret->column]) && is_long(p, ret->row) && is_long(p, ret->column);
+  return is_pitch(x->stride[ret->row]) && is_pitch(y->stride[ret->column]) && is_long(p, ret->row, dtype_rows[to->dtype].bits) && is_long(p, ret->column, 32);
 }
 
 /* `y + i0 * 12544`: the first element of this turn of the loops. */
@@ -59,7 +65,7 @@ bool nest_transposes(NestPrinter *p) {
   ExprPrinter e = nest_map_printer(p);
   for (uint32_t j = 0; j < n->n_axes; j++)
     if (j != t.row && j != t.column) nest_open_loop(p, j, indent), indent += 2;
-  sb_printf(p->b, "%*scn_transpose_f32(", (int)indent, "");
+  sb_printf(p->b, "%*s%s(", (int)indent, "", turning_function(p->p->tensors.data[n->store.tensor].dtype));
   print_first(p, &e, p->store_pointer, &n->store, &t);
   print_count(p, n->store.stride[t.column], false);
   sb_puts(p->b, ", ");

@@ -263,4 +263,20 @@ CN_KERNEL cn_vs32 cn_vs32_neighbours_8(const uint8_t *p, uint32_t flip, int32_t 
   return vsliq_n_s32(vmovl_s16(vget_low_s16(vuzp1q_s16(w, w))), vmovl_s16(vget_low_s16(vuzp2q_s16(w, w))), 16);
 }
 
+/* Elements of 32 bits from rows of narrower ones, the first row in their low bits: lane l is {a[l], b[l]} of 16 bits, or {a[l], b[l], c[l], d[l]} of 8. */
+CN_KERNEL cn_vf32 cn_vf32_zip_u16(const uint16_t *a, const uint16_t *b) {
+  return vreinterpretq_f32_u32(vorrq_u32(vmovl_u16(vld1_u16(a)), vshll_n_u16(vld1_u16(b), 16)));
+}
+
+CN_KERNEL uint16x4_t cn_neon_widen_u8(const uint8_t *p) {
+  uint32_t four;
+  memcpy(&four, p, sizeof four);
+  return vget_low_u16(vmovl_u8(vcreate_u8(four)));
+}
+
+CN_KERNEL cn_vf32 cn_vf32_zip_u8(const uint8_t *a, const uint8_t *b, const uint8_t *c, const uint8_t *d) {
+  const uint16x4_t low = vorr_u16(cn_neon_widen_u8(a), vshl_n_u16(cn_neon_widen_u8(b), 8)), high = vorr_u16(cn_neon_widen_u8(c), vshl_n_u16(cn_neon_widen_u8(d), 8));
+  return vreinterpretq_f32_u32(vorrq_u32(vmovl_u16(low), vshll_n_u16(high, 16)));
+}
+
 #endif

@@ -162,6 +162,16 @@ static void run_transpose(const KernelSet *s, const void *job) {
   s->transpose_f32(t->y, t->rows, t->x, t->columns, t->rows, t->columns);
 }
 
+static void run_transpose_u8(const KernelSet *s, const void *job) {
+  const TransposeJob *t = job;
+  s->transpose_u8(t->y, t->rows, t->x, t->columns, t->rows, t->columns);
+}
+
+static void run_transpose_u16(const KernelSet *s, const void *job) {
+  const TransposeJob *t = job;
+  s->transpose_u16(t->y, t->rows, t->x, t->columns, t->rows, t->columns);
+}
+
 static void bench_rows(Bench *b) {
   static const struct { const char *kernel; void (*run)(const KernelSet *s, const void *job); double bytes; } passes[] = {
       {"cn_softmax_f32", run_softmax, 8}, {"cn_norm_f32", run_norm, 8}, {"cn_row_sum_f32", run_row_sums, 4}, {"cn_row_max_f32", run_row_maxima, 4}};
@@ -176,6 +186,9 @@ static void bench_rows(Bench *b) {
     char what[32];
     (void)snprintf(what, sizeof what, "%zu x %zu", rows, columns);
     bench_row(b, "cn_transpose_f32", what, 0, 8.0 * (double)(rows * columns), run_transpose, &j);
+    if (rows < ROWS) continue;
+    bench_row(b, "cn_transpose_u8", what, 0, 2.0 * (double)(rows * columns), run_transpose_u8, &j);
+    bench_row(b, "cn_transpose_u16", what, 0, 4.0 * (double)(rows * columns), run_transpose_u16, &j);
   }
 }
 

@@ -26,12 +26,14 @@
 #include "kernels/thin_f32.h"
 #include "kernels/tokens_f32.h"
 #include "kernels/transpose_f32.h"
+#include "kernels/transpose_narrow.h"
 #include "kernels/winograd_f32.h"
 #include "peak_f32.h"
 
 typedef void DepthwiseRun(const cn_depthwise_f32_args *a, float *scratch, size_t t0, size_t t1);
 typedef void PoolRun(const cn_pool_f32_args *a, float *scratch, size_t t0, size_t t1);
 
+typedef void TransposeRun(void *y, size_t y_row, const void *x, size_t x_row, size_t rows, size_t columns);
 typedef void AttentionRun(const cn_attention_f32_args *a, float *scratch, size_t t0, size_t t1);
 
 typedef void BlockedRun(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1);
@@ -85,6 +87,7 @@ typedef struct KernelSet {
   void (*conv_s16)(const cn_conv_s16_args *a, int32_t *scratch, size_t t0, size_t t1);
   void (*pack_operand_f32)(const float *src, size_t k_stride, size_t n_stride, size_t k, size_t n, float *dst);
   void (*transpose_f32)(float *y, size_t y_row, const float *x, size_t x_row, size_t rows, size_t columns);
+  TransposeRun *transpose_u8, *transpose_u16;
   float (*row_sum_f32)(const float *x, size_t n);
   float (*row_max_f32)(const float *x, size_t n);
   size_t (*softmax_f32_tasks)(const cn_softmax_f32_args *s);

@@ -24,6 +24,27 @@ void test_cn_transpose_f32(Case *c) {
     }
 }
 
+/* The same of elements of so many bytes. */
+static void transpose_narrow(Case *c, TransposeRun *run, size_t bytes) {
+  const uint32_t high = (uint32_t)(c->set->lanes * 4 / bytes), wide = (uint32_t)c->set->lanes;
+  const int far = pick(c, 5) == 0; /* y's rows a multiple of a kilobyte apart */
+  const size_t rows = pick(c, (far ? 1200 : 3 * high) + 2), columns = pick(c, 6) ? pick(c, 3 * wide + 2) : 60 + pick(c, 100), step = 1024 / bytes;
+  const size_t x_row = columns + pick(c, 5), y_row = far ? cn_round_up(rows, step) : rows + pick(c, 5);
+  const size_t x_size = rows ? (rows - 1) * x_row + columns : 0, y_size = columns ? (columns - 1) * y_row + rows : 0;
+  unsigned char *x = (unsigned char *)guarded(c, cn_ceil_div(x_size * bytes, 4)), *y = (unsigned char *)guarded(c, cn_ceil_div(y_size * bytes, 4)), *before = (unsigned char *)guarded(c, cn_ceil_div(y_size * bytes, 4));
+  for (size_t i = 0; i < x_size * bytes; i++) x[i] = (unsigned char)pick(c, 256);
+  for (size_t i = 0; i < y_size * bytes; i++) y[i] = before[i] = (unsigned char)pick(c, 256);
+  run(y, y_row, x, x_row, rows, columns);
+  for (size_t j = 0; j < columns; j++)
+    for (size_t i = 0; i < y_row && j * y_row + i < y_size; i++)
+      if (memcmp(y + (j * y_row + i) * bytes, i < rows ? x + (i * x_row + j) * bytes : before + (j * y_row + i) * bytes, bytes) != 0)
+        fail(c, "%s of %zu x %zu, rows of %zu and %zu: [%zu][%zu]", c->kernel, rows, columns, x_row, y_row, j, i);
+}
+
+void test_cn_transpose_u8(Case *c) { transpose_narrow(c, c->set->transpose_u8, 1); }
+
+void test_cn_transpose_u16(Case *c) { transpose_narrow(c, c->set->transpose_u16, 2); }
+
 void test_cn_row_sum_f32(Case *c) {
   const size_t n = pick_length(c);
   float *x = guarded_values(c, n);

@@ -161,6 +161,11 @@ EMULATED(EmulatedInts) emulated_cvtepu8_epi32(__m128i a) {
   return (EmulatedInts){_mm256_cvtepu8_epi32(a), _mm256_cvtepu8_epi32(_mm_srli_si128(a, 8))};
 }
 
+#define _mm512_cvtepu16_epi32 emulated_cvtepu16_epi32
+EMULATED(EmulatedInts) emulated_cvtepu16_epi32(__m256i a) {
+  return (EmulatedInts){_mm256_cvtepu16_epi32(_mm256_castsi256_si128(a)), _mm256_cvtepu16_epi32(_mm256_extracti128_si256(a, 1))};
+}
+
 #define _mm512_cvtepu8_epi16 emulated_cvtepu8_epi16
 EMULATED(EmulatedInts) emulated_cvtepu8_epi16(__m256i a) {
   return (EmulatedInts){_mm256_cvtepu8_epi16(_mm256_castsi256_si128(a)), _mm256_cvtepu8_epi16(_mm256_extracti128_si256(a, 1))};
