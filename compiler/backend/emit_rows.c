@@ -61,6 +61,18 @@ static void print_batches(KernelPrinter *k, const AttentionStep *v, const Str *n
   kernel_batches_end(k, s);
 }
 
+/* Whether all that is done to the scores is a product with a positive number, which the exponential takes. */
+static bool is_scaled(const Epilogue *e, float *ret) {
+  const ExprNode *n = e->expr.nodes;
+  if (e->expr.n != 3 || n[2].kind != EXPR_FN || (n[2].fn != SC_mul && n[2].fn != SC_div)) return false;
+  const ExprNode *x = &n[n[2].args[0]], *y = &n[n[2].args[1]];
+  if (n[2].fn == SC_mul && x->kind == EXPR_CONST) x = y, y = &n[n[2].args[0]];
+  if (x->kind != EXPR_INPUT || x->operand || y->kind != EXPR_CONST || y->type != DT_f32) return false;
+  memcpy(ret, &y->bits, sizeof *ret);
+  if (n[2].fn == SC_div) *ret = 1.0f / *ret;
+  return *ret > 0x1p-64f && *ret < 0x1p64f;
+}
+
 /* What follows one of the products. */
 static TileFunction product_tile(EmitCtx *c, const Step *s, const ContractStep *g, uint32_t out) {
   const Epilogue *e = &g->epilogue;
@@ -73,7 +85,9 @@ static TileFunction product_tile(EmitCtx *c, const Step *s, const ContractStep *
 bool emit_attention(EmitCtx *c, const Step *s) {
   const AttentionStep *v = s->attr;
   KernelPrinter k = kernel_printer(c, s);
-  const TileFunction tile = product_tile(c, s, &v->scores, v->shape);
+  float scale;
+  const bool scaled = is_scaled(&v->scores.epilogue, &scale);
+  const TileFunction tile = scaled ? (TileFunction){0} : product_tile(c, s, &v->scores, v->shape);
   TileFunction finish = product_tile(c, s, &v->sum, s->out[0]);
   finish.member = "finish", finish.context = "finish_ctx";
   const Str names[] = {emit_param(&k.params, s->in[0]), emit_param(&k.params, s->in[1]), emit_param(&k.params, s->in[2]), STR("y")};
@@ -93,6 +107,11 @@ bool emit_attention(EmitCtx *c, const Step *s) {
   kernel_arg_size(&k, "v_es", v->sum.b_n);
   kernel_arg(&k, ".out = y");
   kernel_arg_size(&k, "ldo", v->sum.c_m);
+  if (scaled) {
+    uint32_t bits;
+    memcpy(&bits, &scale, sizeof bits);
+    kernel_arg(&k, ".scale = %s", expr_const_text(c, DT_f32, bits).ptr);
+  }
   emit_tile_args(&k, &tile);
   emit_tile_args(&k, &finish);
   kernel_args_end(&k);

@@ -12,7 +12,7 @@ bool pass_legalise(Ir *ir, bool kernels, bool all, bool blocks);
 /* Softmax and normalisation that exporters leave as reductions and arithmetic become one node again. */
 bool pass_raise(Ir *ir);
 bool pass_recurrent(Ir *ir);
-/* Factors of both operands of a product go to one. Before pass_legalise, which judges what is left. */
+/* Factors of both operands of a product go to one, or to scores that a softmax reads. Before pass_legalise, which judges what is left. */
 bool pass_product(Ir *ir);
 /* Copies of an operand's parts for heads that share them go where there are few rows; groups of heads stay an axis around a softmax. Before pass_legalise, too. */
 bool pass_heads(Ir *ir);

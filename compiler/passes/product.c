@@ -1,6 +1,9 @@
 /* Products of two operands that the call brings, as exporters leave them around attention: queries and keys are each scaled by the root of a factor, so that numbers
- * of 16 bits do not overflow. The operand that has fewer elements, or the first, is scaled by all of it: the other is read where it lies. */
+ * of 16 bits do not overflow. The operand that has fewer elements, or the first, is scaled by all of it: the other is read where it lies. Scores of many queries, which
+ * a softmax reads, perhaps behind a mask, are scaled themselves: whatever computes that has them at hand. */
 #include "passes/passes.h"
+
+#include "kernels/thin.h"
 
 enum { MOST_STEPS = 6 };
 
@@ -72,11 +75,48 @@ static bool is_larger(Builder *b, const Value *x, const Value *than) {
   return dim_is_const(sizes[0], &n) && dim_is_const(sizes[1], &m) && n > m;
 }
 
+/* ---- scores ---- */
+typedef struct Readers {
+  const Node **of; /* by value id: the node that alone reads it, else NULL */
+  uint32_t n;
+} Readers;
+
+static Readers find_readers(Ir *ir) {
+  Readers r = {NEW_ARRAY(ir->arena, const Node *, ir->n_values), ir->n_values};
+  uint32_t *uses = NEW_ARRAY(ir->arena, uint32_t, ir->n_values);
+  pass_count_uses(ir->main, uses);
+  for (size_t i = 0; i < ir->main->nodes.n; i++) {
+    const Node *n = ir->main->nodes.data[i];
+    for (uint32_t k = 0; k < n->n_in; k++)
+      if (n->in[k] && uses[n->in[k]->id] == 1) r.of[n->in[k]->id] = n;
+  }
+  return r;
+}
+
+static const Node *reader_of(const Readers *r, const Value *v) { return v->id < r->n ? r->of[v->id] : NULL; }
+
+static bool is_few(const Node *n, uint32_t operand) {
+  const int64_t rows = pass_own_size(n, operand);
+  return rows > 0 && rows <= CN_THIN_ROWS;
+}
+
+static bool is_of_scores(const Readers *r, const Node *n) {
+  const Node *next = reader_of(r, n->out[0]);
+  ScalarFn fn;
+  if (next && pass_is_fn2(next, &fn) && fn == SC_add) next = reader_of(r, next->out[0]);
+  return next && next->op == OP_SOFTMAX && !is_few(n, 0) && !is_few(n, 1);
+}
+
 static bool join_factors(Builder *b, const Node *n, Value **ret, void *user) {
-  (void)user;
   if (!pass_is_product_of_calls(n)) return false;
   const ContractAttr *attr = n->attr;
   const Scaled a = scaled(b, n->in[0]), c = scaled(b, n->in[1]);
+  if (a.factor * c.factor != 1 && is_modest(a.factor * c.factor, 0x1p60) && is_of_scores(user, n)) {
+    Value *x = viewed(b, &a, 1), *y = viewed(b, &c, 1);
+    Value *v = x && y ? build_contract(b, x, attr->a, y, attr->b, attr->out, n->out[0]->type.rank, attr->acc, NULL, NULL) : NULL;
+    ret[0] = v ? build_fn2(b, SC_mul, v, build_scalar_f(b, DT_f32, a.factor * c.factor)) : NULL;
+    return ret[0] != NULL;
+  }
   const bool second = is_larger(b, n->in[0], n->in[1]); /* takes the factor */
   const Scaled *const loses = second ? &a : &c;
   if (loses->factor == 1 || (!second && a.factor == 1 && !is_larger(b, n->in[1], n->in[0]))) return false;
@@ -88,6 +128,7 @@ static bool join_factors(Builder *b, const Node *n, Value **ret, void *user) {
 }
 
 bool pass_product(Ir *ir) {
-  if (pass_rewrite(ir, join_factors, NULL)) (void)pass_simplify(ir);
+  Readers readers = find_readers(ir);
+  if (pass_rewrite(ir, join_factors, &readers)) (void)pass_simplify(ir);
   return true;
 }

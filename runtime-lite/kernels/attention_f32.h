@@ -11,7 +11,7 @@
 #include "kernels/rows_f32.h"
 #include "kernels/thin_f32.h"
 
-/* tile, or NULL: what is done to the scores (scale, mask), as in cn_epilogue_f32: rows are queries, columns keys. finish, or NULL: what is done to the result. out must not
+/* scale, above 0, or 0 for 1: of the scores. tile, or NULL: what is done to them then (mask), as in cn_epilogue_f32: rows are queries, columns keys; only one of these. finish, or NULL: what is done to the result. out must not
  * overlap the operands. */
 typedef struct cn_attention_f32_args {
   size_t queries, keys, depth, width; /* width: of V and of the result */
@@ -21,6 +21,7 @@ typedef struct cn_attention_f32_args {
   size_t v_ts, v_es; /* element (key, e) of V at v[key * v_ts + e * v_es] */
   float *out;        /* [queries][ldo] */
   size_t ldo;
+  float scale;
   void (*tile)(void *ctx, float *tile, size_t ld, size_t index, size_t m0, size_t m, size_t n0, size_t n);
   void *ctx;
   void (*finish)(void *ctx, float *tile, size_t ld, size_t index, size_t m0, size_t m, size_t n0, size_t n);
@@ -38,9 +39,9 @@ CN_KERNEL void cn_row_scale_f32(float *x, float by, size_t n) {
     cn_vf32_store_n(x + i, cn_vf32_mul(cn_vf32_load_n(x + i, n - i), cn_vf32_set1(by)), n - i);
 }
 
-/* One query and n more keys, the greatest score among them here: scores become e^(score - most); out and sum, of the
+/* One query and n more keys, the greatest score among them here: scores, not yet scaled, become e^(score * scale - most); out and sum, of the
  * keys before, are scaled to the new maximum. While all scores are minus infinity nothing has been summed, and there is nothing to scale. */
-CN_KERNEL void cn_attention_row_f32(float *scores, size_t n, float *out, size_t width, float here, float *most, float *sum) {
+CN_KERNEL void cn_attention_row_f32(float *scores, size_t n, float scale, float *out, size_t width, float here, float *most, float *sum) {
   const float old = *most, now = old != old || old > here ? old : here;
   const float about = now == cn_least_f32() ? 0.0f : now;
   if (!(old == now) && old != cn_least_f32()) {
@@ -48,17 +49,18 @@ CN_KERNEL void cn_attention_row_f32(float *scores, size_t n, float *out, size_t 
     *sum *= by;
     cn_row_scale_f32(out, by, width);
   }
-  *sum += cn_row_exp_f32(scores, scores, about, n);
+  *sum += cn_row_exp_times_f32(scores, scores, scale, about, n);
   *most = now;
 }
 
-/* What lies between the products for m queries from q0 and keys t0 .. t0 + n: the scores, which become e^(score - most). */
+/* What lies between the products for m queries from q0 and keys t0 .. t0 + n: the scores, which become e^(score * scale - most). */
 CN_KERNEL void cn_attention_scores_f32(const cn_attention_f32_args *a, size_t q0, size_t m, size_t t0, size_t n, float *scores, float *most, float *sum) {
   float *out = a->out + q0 * a->ldo, here[CN_ATTENTION_QUERIES];
+  const float scale = a->scale > 0.0f ? a->scale : 1.0f;
   if (a->tile) a->tile(a->ctx, scores, CN_ATTENTION_KEYS, 0, q0, m, t0, n);
-  for (size_t i = 0; i < m; i++) here[i] = cn_row_max_f32(scores + i * CN_ATTENTION_KEYS, n);
+  for (size_t i = 0; i < m; i++) here[i] = scale * cn_row_max_f32(scores + i * CN_ATTENTION_KEYS, n);
   for (size_t i = 0; i < m; i++)
-    cn_attention_row_f32(scores + i * CN_ATTENTION_KEYS, n, out + i * a->ldo, a->width, here[i], most + i, sum + i);
+    cn_attention_row_f32(scores + i * CN_ATTENTION_KEYS, n, scale, out + i * a->ldo, a->width, here[i], most + i, sum + i);
 }
 
 /* The arguments of the first product, and of the second, which adds to what there is. */

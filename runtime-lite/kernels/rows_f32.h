@@ -23,19 +23,21 @@ CN_KERNEL cn_vf32 cn_vf32_exp_neg(cn_vf32 x) {
   return cn_vf32_keep_ge(x, cn_vf32_set1(-87.3365f), cn_vf32_mul(p, pow2));
 }
 
-/* What is added up: the elements, the squares of their distances to `about`, or e^(x - about), which also goes to out. */
+/* What is added up: the elements, the squares of their distances to `about`, or e^(x - about), with a factor e^(x * factor - about), which also goes to out. */
 #define CN_ROW_SUM 0
 
 #define CN_ROW_SQUARES 1
 
 #define CN_ROW_EXP 2
 
+#define CN_ROW_EXP_TIMES 3
+
 /* One vector of a row; lanes beyond n add nothing. op is a literal, out may be NULL. */
-CN_KERNEL cn_vf32 cn_row_term_f32(const float *x, float *out, cn_vf32 about, size_t n, int op) {
+CN_KERNEL cn_vf32 cn_row_term_f32(const float *x, float *out, cn_vf32 factor, cn_vf32 about, size_t n, int op) {
   const cn_vf32 v = cn_vf32_load_n(x, n);
   cn_vf32 d;
   if (op == CN_ROW_SUM) return v;
-  d = cn_vf32_sub(v, about);
+  d = op == CN_ROW_EXP_TIMES ? cn_vf32_fma(v, factor, cn_vf32_sub(cn_vf32_zero(), about)) : cn_vf32_sub(v, about);
   d = op == CN_ROW_SQUARES ? cn_vf32_mul(d, d) : cn_vf32_exp_neg(d);
   if (out) cn_vf32_store_n(out, d, n);
   if (n < CN_VF32_LANES) d = cn_vf32_fill_out(d, cn_vf32_lanes_in(0, n), cn_vf32_zero()); /* what the empty lanes made of zero must not count */
@@ -45,8 +47,8 @@ CN_KERNEL cn_vf32 cn_row_term_f32(const float *x, float *out, cn_vf32 about, siz
 /* Vectors of a block. Blocks are summed apart, so that a long row's sum does not grow too large for its elements to count. */
 #define CN_ROW_BLOCK 256
 
-CN_KERNEL float cn_row_reduce_f32(const float *x, float *out, float about, size_t n, int op) {
-  const cn_vf32 a = cn_vf32_set1(about);
+CN_KERNEL float cn_row_reduce_f32(const float *x, float *out, float factor, float about, size_t n, int op) {
+  const cn_vf32 f = cn_vf32_set1(factor), a = cn_vf32_set1(about);
   const size_t lanes = CN_VF32_LANES;
   cn_vf32 acc[4], total = cn_vf32_zero();
   size_t i = 0;
@@ -57,24 +59,29 @@ CN_KERNEL float cn_row_reduce_f32(const float *x, float *out, float about, size_
     for (; i + 4 * lanes <= stop; i += 4 * lanes) {
       CN_UNROLL(4)
       for (size_t v = 0; v < 4; v++)
-        acc[v] = cn_vf32_add(acc[v], cn_row_term_f32(x + i + v * lanes, out ? out + i + v * lanes : 0, a, lanes, op));
+        acc[v] = cn_vf32_add(acc[v], cn_row_term_f32(x + i + v * lanes, out ? out + i + v * lanes : 0, f, a, lanes, op));
     }
     total = cn_vf32_add(total, cn_vf32_add(cn_vf32_add(acc[0], acc[2]), cn_vf32_add(acc[1], acc[3])));
   }
-  for (; i < n; i += lanes) total = cn_vf32_add(total, cn_row_term_f32(x + i, out ? out + i : 0, a, cn_min(lanes, n - i), op));
+  for (; i < n; i += lanes) total = cn_vf32_add(total, cn_row_term_f32(x + i, out ? out + i : 0, f, a, cn_min(lanes, n - i), op));
   return cn_vf32_reduce_add(total);
 }
 
-CN_DRIVER float cn_row_sum_f32(const float *x, size_t n) { return cn_row_reduce_f32(x, 0, 0.0f, n, CN_ROW_SUM); }
+CN_DRIVER float cn_row_sum_f32(const float *x, size_t n) { return cn_row_reduce_f32(x, 0, 1.0f, 0.0f, n, CN_ROW_SUM); }
 
 /* sum of (x - about)^2 */
 CN_DRIVER float cn_row_squares_f32(const float *x, float about, size_t n) {
-  return cn_row_reduce_f32(x, 0, about, n, CN_ROW_SQUARES);
+  return cn_row_reduce_f32(x, 0, 1.0f, about, n, CN_ROW_SQUARES);
 }
 
 /* out = e^(x - about), at least as large as all x; returns the sum. out NULL: the sum alone. */
 CN_DRIVER float cn_row_exp_f32(const float *x, float *out, float about, size_t n) {
-  return cn_row_reduce_f32(x, out, about, n, CN_ROW_EXP);
+  return cn_row_reduce_f32(x, out, 1.0f, about, n, CN_ROW_EXP);
+}
+
+/* out = e^(x * factor - about), which is at least as large as all x * factor; returns the sum. */
+CN_DRIVER float cn_row_exp_times_f32(const float *x, float *out, float factor, float about, size_t n) {
+  return cn_row_reduce_f32(x, out, factor, about, n, CN_ROW_EXP_TIMES);
 }
 
 /* NaN if there is one; minus infinity of nothing. The last vector of a row begins inside of it: a maximum may see an element twice. */

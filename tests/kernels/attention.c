@@ -21,7 +21,7 @@ static void compare_query(Case *c, const cn_attention_f32_args *a, const Scores 
   for (size_t t = 0; t < a->keys; t++) {
     double x = 0;
     for (size_t d = 0; d < a->depth; d++) x += (double)a->q[query * a->q_rs + d * a->q_ks] * (double)a->k[d * a->k_ds + t * a->k_ts];
-    score[t] = a->tile ? x * (double)s->scale + (double)s->mask[query * a->keys + t] : x;
+    score[t] = a->tile ? x * (double)s->scale + (double)s->mask[query * a->keys + t] : a->scale > 0.0f ? x * (double)a->scale : x;
     most = fmax(most, score[t]);
   }
   for (size_t t = 0; t < a->keys; t++) sum += score[t] = exp(score[t] - most);
@@ -64,6 +64,7 @@ static void attention(Case *c, AttentionRun *run) {
   for (size_t i = 0; i < a.queries * a.keys; i++) mask[i] = pick(c, 3) ? mask[i] * 8.0f : -INFINITY;
   Scores s = {.scale = 0.5f, .mask = mask, .keys = a.keys};
   if (pick(c, 3)) a.tile = scale_and_mask, a.ctx = &s;
+  else if (pick(c, 2)) a.scale = 0.3f;
   float *scratch = scratch_of(c, &a);
   double *score = calloc(a.keys + 1, sizeof *score);
   const size_t tasks = c->set->attention_f32_tasks(&a), cut = pick(c, (uint32_t)tasks + 1);
