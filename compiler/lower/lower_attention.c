@@ -5,7 +5,7 @@
 #include "kernels/attention.h"
 
 /* Three steps are as quick where all scores fit the first caches, quicker where a head has so few that what it begins with costs more. */
-enum { FEW_SCORES = 1 << 14, FEW_OF_A_HEAD = 1 << 9 };
+enum { FEW_SCORES = 1 << 14, FEW_OF_A_HEAD = 1 << 9, FEW_ROWS = 16 };
 
 static bool known(const Dim *d) {
   int64_t v;
@@ -97,13 +97,14 @@ static bool may_mask(Lower *l, const Expr *e) {
   return e->n && apart && of[e->n - 1] == RISING;
 }
 
-/* Rows that are several axes of `rank` - 1, the first of which the second operand does not have (heads that share keys and values): all but the last axis count products. */
+/* Rows of several axes, heads that share keys and values and then their queries: all but the last become axes that count products. False where that
+ * would leave few rows, or columns are several axes, too. */
 static bool part_rows(Lower *l, ContractStep *s, const PTensor *out) {
   DimCtx *c = l->p->dims;
   const uint32_t more = out->rank < s->n_batch + 2 ? 0 : out->rank - s->n_batch - 2;
-  const Dim *each = out->rank ? out->dims[out->rank - 1 - (more > 0)] : c->one;
   if (!more) return true;
-  if (out->dims[out->rank - 1] != s->n || dim_product(c, out->dims + s->n_batch, more + 1) != s->m) return false;
+  const Dim *each = out->dims[out->rank - 2];
+  if (each->hi < FEW_ROWS || out->dims[out->rank - 1] != s->n || dim_product(c, out->dims + s->n_batch, more + 1) != s->m) return false;
   const Dim *const *const old[] = {s->batch, s->a_batch, s->b_batch, s->c_batch};
   const Dim **all[4];
   for (int i = 0; i < 4; i++) {

@@ -94,14 +94,16 @@ CN_KERNEL void cn_attention_packed_f32(const cn_attention_band_f32 *b, size_t t0
   const cn_attention_f32_args *a = b->a;
   cn_gemm_f32_args s = cn_attention_keys_f32(a, b->q0, b->m, n, b->scores), o = cn_attention_values_f32(a, b->q0, b->m, b->begun, n, b->scores);
   const size_t each = n < whole ? CN_GEMM_F32_NR : cn_max(a->width, 1);
+  const float *v = b->v + t0 * cn_round_up(a->width, CN_GEMM_F32_NR);
+  float *out = o.c;
   s.b = b->k + t0 * a->depth;
-  o.b = b->v + t0 * cn_round_up(a->width, CN_GEMM_F32_NR);
   cn_gemm_f32(&s, 0, cn_gemm_f32_tasks(&s));
   cn_attention_scores_f32(a, b->q0, b->m, t0, n, b->scores, b->most, b->sum);
   for (size_t e = 0; e < a->width; e += each) {
     o.n = cn_min(each, a->width - e);
+    o.b = v + e * whole;
+    o.c = out + e, o.ep.residual = o.c;
     cn_gemm_f32(&o, 0, cn_gemm_f32_tasks(&o));
-    o.b += CN_GEMM_F32_NR * whole, o.c += CN_GEMM_F32_NR, o.ep.residual = o.c;
   }
 }
 
