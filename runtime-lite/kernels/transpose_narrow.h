@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT-0 */
-/* Matrices of 8 or 16 bits turned over their diagonal: neighbours of a column side by side are elements of 32 bits, which turn as others do. Numbers begin with their
- * low bits. Needs a SIMD layer included before. */
+/* Matrices of 8 or 16 bits turned over their diagonal: neighbours of a column side by side are elements of 32 bits, which turn as others do.
+ * Needs a SIMD layer included before. */
 #ifndef CN_KERNELS_TRANSPOSE_NARROW_H
 #define CN_KERNELS_TRANSPOSE_NARROW_H
 

@@ -268,7 +268,7 @@ CN_KERNEL cn_vs32 cn_vs32_neighbours_8(const uint8_t *p, uint32_t flip, int32_t 
   return _mm256_sub_epi16(_mm256_cvtepu8_epi16(x), _mm256_set1_epi16((short)zero));
 }
 
-/* Elements of 32 bits from rows of narrower ones, the first row in their low bits: lane l is {a[l], b[l]} of 16 bits, or {a[l], b[l], c[l], d[l]} of 8. */
+/* Elements of 32 bits from rows of narrower ones, side by side in memory: lane l is {a[l], b[l]} of 16 bits, or {a[l], b[l], c[l], d[l]} of 8. */
 CN_KERNEL cn_vf32 cn_vf32_zip_u16(const uint16_t *a, const uint16_t *b) {
   const __m256i low = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(const void *)a)), high = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(const void *)b));
   return _mm256_castsi256_ps(_mm256_or_si256(low, _mm256_slli_epi32(high, 16)));

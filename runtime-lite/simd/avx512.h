@@ -236,7 +236,7 @@ CN_KERNEL cn_vs32 cn_vs32_neighbours_8(const uint8_t *p, uint32_t flip, int32_t 
   return _mm512_sub_epi16(_mm512_cvtepu8_epi16(x), _mm512_set1_epi16((short)zero));
 }
 
-/* Elements of 32 bits from rows of narrower ones, the first row in their low bits: lane l is {a[l], b[l]} of 16 bits, or {a[l], b[l], c[l], d[l]} of 8. */
+/* Elements of 32 bits from rows of narrower ones, side by side in memory: lane l is {a[l], b[l]} of 16 bits, or {a[l], b[l], c[l], d[l]} of 8. */
 CN_KERNEL cn_vf32 cn_vf32_zip_u16(const uint16_t *a, const uint16_t *b) {
   const __m512i low = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)a)), high = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)b));
   return _mm512_castsi512_ps(_mm512_or_si512(low, _mm512_slli_epi32(high, 16)));

@@ -263,7 +263,7 @@ CN_KERNEL cn_vs32 cn_vs32_neighbours_8(const uint8_t *p, uint32_t flip, int32_t 
   return vsliq_n_s32(vmovl_s16(vget_low_s16(vuzp1q_s16(w, w))), vmovl_s16(vget_low_s16(vuzp2q_s16(w, w))), 16);
 }
 
-/* Elements of 32 bits from rows of narrower ones, the first row in their low bits: lane l is {a[l], b[l]} of 16 bits, or {a[l], b[l], c[l], d[l]} of 8. */
+/* Elements of 32 bits from rows of narrower ones, side by side in memory: lane l is {a[l], b[l]} of 16 bits, or {a[l], b[l], c[l], d[l]} of 8. */
 CN_KERNEL cn_vf32 cn_vf32_zip_u16(const uint16_t *a, const uint16_t *b) {
   return vreinterpretq_f32_u32(vorrq_u32(vmovl_u16(vld1_u16(a)), vshll_n_u16(vld1_u16(b), 16)));
 }

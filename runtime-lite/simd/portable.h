@@ -199,17 +199,19 @@ CN_INLINE cn_vs32 cn_vs32_neighbours_8(const uint8_t *p, uint32_t flip, int32_t 
   return cn_vs32_pair_8(p, p + 1, flip, zero);
 }
 
-/* Elements of 32 bits from rows of narrower ones, the first row in their low bits: lane l is {a[l], b[l]} of 16 bits, or {a[l], b[l], c[l], d[l]} of 8. */
+/* Elements of 32 bits from rows of narrower ones, side by side in memory: lane l is {a[l], b[l]} of 16 bits, or {a[l], b[l], c[l], d[l]} of 8. */
 CN_INLINE cn_vf32 cn_vf32_zip_u16(const uint16_t *a, const uint16_t *b) {
-  const uint32_t bits = *a | (uint32_t)*b << 16;
+  const uint16_t rows[2] = {*a, *b};
   cn_vf32 v;
-  memcpy(&v, &bits, sizeof v);
+  memcpy(&v, rows, sizeof v);
   return v;
 }
 
 CN_INLINE cn_vf32 cn_vf32_zip_u8(const uint8_t *a, const uint8_t *b, const uint8_t *c, const uint8_t *d) {
-  const uint16_t low = (uint16_t)(*a | *b << 8), high = (uint16_t)(*c | *d << 8);
-  return cn_vf32_zip_u16(&low, &high);
+  const uint8_t rows[4] = {*a, *b, *c, *d};
+  cn_vf32 v;
+  memcpy(&v, rows, sizeof v);
+  return v;
 }
 
 #endif
