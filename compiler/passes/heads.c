@@ -200,7 +200,7 @@ static Value *pointwise_in_groups(Builder *b, const Node *n, const Groups *g, un
 static Value *in_groups(Builder *b, Value *v, const Groups *g, unsigned depth) {
   const Node *n = v->def;
   if (!n || n->graph != b->graph || depth == 0 || v->id >= g->n_uses || g->uses[v->id] != 1) return NULL;
-  if (n->op == OP_RESHAPE) return same_sizes(&n->in[0]->type, g->all) && n->in[0]->def && n->in[0]->def->op == OP_CONTRACT ? n->in[0] : NULL;
+  if (n->op == OP_RESHAPE) return same_sizes(&n->in[0]->type, g->all) ? n->in[0] : NULL;
   if (n->op == OP_POINTWISE) return pointwise_in_groups(b, n, g, depth - 1);
   if (n->op != OP_SOFTMAX || ((const SoftmaxAttr *)n->attr)->axis == g->axis) return NULL;
   const SoftmaxAttr *attr = n->attr;
