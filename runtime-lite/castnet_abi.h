@@ -43,6 +43,7 @@ typedef struct castnet_env {
   /* With parallel_for, for the same user: calls fn(arg, from, to), from < to, so that each i < n lies in one range, as parallel_for does
    * fn(arg, i): neighbours at once, which saves what each does for itself. NULL: parallel_for does all. */
   int (*parallel_ranges)(void *user, size_t n, void (*fn)(void *arg, size_t from, size_t to), void *arg);
+  uint32_t threads; /* that parallel_for and parallel_ranges have, the caller's with them: more than two, and steps are parted finer; 0: two */
 } castnet_env;
 
 /* Bytes, UTF-8 where the model says text; not terminated. */

@@ -346,6 +346,7 @@ static castnet_env env_new(const struct check_model *m, const char *weights) {
   env.parallel_ranges = castnet_pool_ranges;
   env.parallel_user = castnet_pool_new(CHECK_THREADS);
   if (!env.parallel_user) die("threads cannot be made");
+  env.threads = (uint32_t)castnet_pool_threads((const castnet_pool *)env.parallel_user);
 #endif
 #ifdef CHECK_ISA
   env.isa = m->detect();

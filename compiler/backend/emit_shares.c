@@ -6,6 +6,8 @@
  *   static int step_3_conv_shares(const castnet_env *e, const float *x0, float *y) { ... cn_shares(e, 16, step_3_conv_part, &call); } */
 #include "backend/emit_steps.h"
 
+enum { SPREAD_SHARES = 4 }; /* for each thread, of each phase of what a kernel hands out itself: who is done sooner takes more */
+
 typedef struct Param { Str type, name; } Param; /* "const float *", "x0" */
 typedef VEC(Param) Params;
 
@@ -41,14 +43,15 @@ static Str print_struct(EmitCtx *c, Str name, const Params *ps) {
   return own;
 }
 
-static Str print_part(EmitCtx *c, Str name, Str call, const Params *ps) {
+static Str print_part(EmitCtx *c, Str name, bool spreads, Str call, const Params *ps) {
   StrBuf b = sb_new(c->arena);
   sb_printf(&b, "(void *arg, size_t s0, size_t s1) {\n  const struct %.*s *call = arg;\n", STR_WHOLE(call));
-  sb_printf(&b, "  if (s0 < s1) %.*s(%s, s0, s1);\n}\n", STR_WHOLE(name), name_list(c->arena, ps, "call->").ptr); /* an empty range has no scratch */
+  sb_printf(&b, "  if (s0 < s1) %s%.*s(%s%s, s0, s1);\n}\n", spreads ? "(void)" : "", STR_WHOLE(name), spreads ? "NULL, " : "",
+            name_list(c->arena, ps, "call->").ptr); /* an empty range has no scratch */
   return emit_beside(c, name, "part", "void", sb_view(&b));
 }
 
-static Str print_shares(EmitCtx *c, const StepShare *share, Str name, Str call, Str part, const Params *ps) {
+static Str print_shares(EmitCtx *c, const StepShare *share, Str name, bool spreads, Str call, Str part, const Params *ps) {
   StrBuf b = sb_new(c->arena);
   const Str names = name_list(c->arena, ps, "");
   sb_puts(&b, "(const castnet_env *e");
@@ -59,22 +62,28 @@ static Str print_shares(EmitCtx *c, const StepShare *share, Str name, Str call, 
     emit_dim(c, &b, share->elements);
     sb_printf(&b, " < %lld", (long long)share->least);
   }
-  sb_printf(&b, ") {\n    %.*s(%s, 0, %u);\n    return CASTNET_OK;\n  }\n", STR_WHOLE(name), names.ptr, share->n);
+  if (spreads) {
+    sb_printf(&b, ") return %.*s(NULL, %s, 0, %u);\n", STR_WHOLE(name), names.ptr, share->n);
+    sb_printf(&b, "  const cn_spread spread = {e->parallel_for, e->parallel_user, %d * (size_t)e->threads};\n", SPREAD_SHARES);
+    sb_printf(&b, "  if (e->threads > %u) return %.*s(&spread, %s, 0, %u);\n", share->n, STR_WHOLE(name), names.ptr, share->n);
+  } else {
+    sb_printf(&b, ") {\n    %.*s(%s, 0, %u);\n    return CASTNET_OK;\n  }\n", STR_WHOLE(name), names.ptr, share->n);
+  }
   sb_printf(&b, "  struct %.*s call = {%s};\n", STR_WHOLE(call), names.ptr);
   sb_printf(&b, "  return cn_shares(e, %u, %.*s, &call);\n}\n", share->n, STR_WHOLE(part));
   return emit_beside(c, name, "shares", "int", sb_view(&b));
 }
 
-void emit_shares(EmitCtx *c, const Step *s, Str name, Str params, Str args) {
+void emit_shares(EmitCtx *c, const Step *s, Str name, bool spreads, Str params, Str args) {
   StrBuf key = sb_new(c->arena);
   sb_printf(&key, "shares of %.*s", STR_WHOLE(name));
   if (s->share.elements) sb_printf(&key, " from %lld of %u", (long long)s->share.least, s->share.elements->id);
   Str *own = map_get(&c->shared, sb_view(&key));
   if (!own) {
     const Params ps = read_params(c->arena, params);
-    const Str call = print_struct(c, name, &ps), part = print_part(c, name, call, &ps);
+    const Str call = print_struct(c, name, &ps), part = print_part(c, name, spreads, call, &ps);
     own = NEW(c->arena, Str);
-    *own = print_shares(c, &s->share, name, call, part, &ps);
+    *own = print_shares(c, &s->share, name, spreads, call, part, &ps);
     map_put(&c->shared, sb_view(&key), own);
   }
   StrBuf all = sb_new(c->arena);

@@ -223,7 +223,7 @@ static void print_turned_row(NestPrinter *p, const Turns *t, ExprPrinter *vector
 }
 
 static void print_part_call(NestPrinter *p, ExprPrinter *part, const Turns *t, uint32_t load, unsigned indent) {
-  int64_t lanes;
+  int64_t lanes = 0;
   (void)dim_is_const(t->nest.extent[t->lane], &lanes);
   if (load < t->nest.n_loads) {
     sb_printf(p->b, "%*scn_transpose_f32(tile%u, %d, ", (int)indent, "", load, PITCH);
@@ -243,7 +243,7 @@ bool nest_turns(NestPrinter *whole) {
   const uint32_t c = t.column;
   const char *type = nest_index_type(p);
   const char *places = arena_printf(p->c->arena, "(i%u - from + l)", c).ptr, *place = arena_printf(p->c->arena, "(i%u - from)", c).ptr;
-  int64_t lanes;
+  int64_t lanes = 0;
   unsigned indent = 2;
   p->n = &t.nest;
   if (p->parted != NOT_PARTED) p->parted = t.parted;

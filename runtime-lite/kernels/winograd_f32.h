@@ -5,6 +5,7 @@
 #define CN_KERNELS_WINOGRAD_F32_H
 
 #include "kernels/blocked_f32.h"
+#include "kernels/spread.h"
 #include "kernels/winograd.h"
 
 /* Output blocks that are computed together, at most: as many as leave registers for sums of some tiles. */
@@ -32,11 +33,21 @@ CN_INLINE size_t cn_winograd_tasks(const cn_winograd_f32_args *a, size_t n) {
 /* The band of one image that is being computed. */
 typedef struct cn_winograd_job {
   const cn_winograd_f32_args *args;
+  const struct cn_winograd_form *form;
   size_t image, first, count; /* tiles first .. first + count */
   cn_blocked_seen seen;
   float *before, *after;      /* [places][band][c in whole blocks], [places][band][m] */
   size_t before_row, before_plane, after_plane;
+  size_t parts, shares;       /* of a product's tiles, and of each phase, where many threads compute the band */
 } cn_winograd_job;
+
+/* What knows the side of a tile, n, as a literal: the transforms of units u0 .. u1 (cn_winograd_units) of a band's input, and of its products, tiles
+ * t0 .. t1 of one row and output blocks b .. b + blocks. */
+typedef struct cn_winograd_form {
+  size_t n;
+  void (*before)(const cn_winograd_job *j, size_t u0, size_t u1);
+  void (*after)(const cn_winograd_job *j, size_t t0, size_t t1, size_t b, size_t blocks);
+} cn_winograd_form;
 
 /* ---- transforms of a column or a row of a tile ---- */
 /* n + 2 values of the input to as many: the columns of B. */
@@ -128,18 +139,31 @@ CN_KERNEL void cn_winograd_tile_in_f32(size_t n, const float *in, size_t width, 
   }
 }
 
-/* All tiles and channels of a band. */
-CN_KERNEL void cn_winograd_before_f32(size_t n, const cn_winograd_job *j) {
+/* Blocks of channels that fill a line of the cache. */
+CN_INLINE size_t cn_winograd_line(void) { return CN_VF32_LANES < 16 ? 16 / CN_VF32_LANES : 1; }
+
+/* A line of channels of one tile each: a band's input. */
+CN_INLINE size_t cn_winograd_units(const cn_winograd_job *j) {
+  const size_t blocks = (j->seen.to - j->seen.from) * cn_ceil_div(j->args->window.c, CN_VF32_LANES);
+  return cn_ceil_div(blocks, cn_winograd_line()) * j->count;
+}
+
+CN_KERNEL void cn_winograd_before_f32(size_t n, const cn_winograd_job *j, size_t u0, size_t u1) {
   const cn_window *w = &j->args->window;
-  const size_t blocks = cn_ceil_div(w->c, CN_VF32_LANES), area = cn_volume(w->in) * CN_VF32_LANES, side = n + 2;
-  for (size_t b = 0; b < (j->seen.to - j->seen.from) * blocks; b++) {
-    const float *in = j->args->in + (j->seen.first * blocks + b) * area;
-    for (size_t t = 0; t < j->count; t++) {
-      const cn_winograd_place p = cn_winograd_place_of(w, n, j->first + t);
-      float *dst = j->before + t * j->before_row + b * CN_VF32_LANES;
-      if (!p.y0 && !p.x0 && p.y1 == side && p.x1 == side) cn_winograd_tile_in_f32(n, in, w->in[2], &p, 1, dst, j->before_plane);
-      else cn_winograd_tile_in_f32(n, in, w->in[2], &p, 0, dst, j->before_plane);
+  const size_t blocks = cn_ceil_div(w->c, CN_VF32_LANES), area = cn_volume(w->in) * CN_VF32_LANES, side = n + 2, line = cn_winograd_line();
+  const size_t all = (j->seen.to - j->seen.from) * blocks;
+  while (u0 < u1) {
+    const size_t first = u0 / j->count * line, t0 = u0 % j->count, t1 = cn_min(j->count, t0 + (u1 - u0));
+    for (size_t b = first; b < cn_min(all, first + line); b++) {
+      const float *in = j->args->in + (j->seen.first * blocks + b) * area;
+      for (size_t t = t0; t < t1; t++) {
+        const cn_winograd_place p = cn_winograd_place_of(w, n, j->first + t);
+        float *dst = j->before + t * j->before_row + b * CN_VF32_LANES;
+        if (!p.y0 && !p.x0 && p.y1 == side && p.x1 == side) cn_winograd_tile_in_f32(n, in, w->in[2], &p, 1, dst, j->before_plane);
+        else cn_winograd_tile_in_f32(n, in, w->in[2], &p, 0, dst, j->before_plane);
+      }
     }
+    u0 += t1 - t0;
   }
 }
 
@@ -268,74 +292,161 @@ CN_KERNEL void cn_winograd_tiles_done(size_t n, const cn_winograd_job *j, size_t
   }
 }
 
-/* Output blocks b .. b + blocks of a band's tiles. */
-CN_KERNEL void cn_winograd_after_f32(size_t n, const cn_winograd_job *j, size_t b, size_t blocks) {
+/* Output blocks b .. b + blocks of tiles t0 .. t1, which lie in one row of the band's. */
+CN_KERNEL void cn_winograd_after_f32(size_t n, const cn_winograd_job *j, size_t t0, size_t t1, size_t b, size_t blocks) {
   const cn_winograd_f32_args *a = j->args;
   const cn_window *w = &a->window;
-  const size_t area = cn_volume(w->out) * CN_VF32_LANES, across = cn_ceil_div(w->out[2], n), all = w->m / CN_VF32_LANES;
-  for (size_t t0 = j->first; t0 < j->first + j->count;) {
-    const size_t t1 = cn_min(j->first + j->count, (t0 / across + 1) * across), y = t0 / across * n;
-    for (size_t i = b; i < b + blocks; i++) {
-      for (size_t t = t0; t < t1; t++) {
-        const size_t x = t % across * n, rows = w->out[1] - y, columns = w->out[2] - x;
-        const size_t at = (j->image * all + i) * area + (y * w->out[2] + x) * CN_VF32_LANES;
-        const float *src = j->after + (t - j->first) * w->m + i * CN_VF32_LANES;
-        const float *bias = a->ep.flags & CN_EP_ROW_BIAS ? a->ep.bias + i * CN_VF32_LANES : src;
-        const float *residual = a->ep.flags & CN_EP_RESIDUAL ? a->ep.residual + at : src;
-        if (rows >= n && columns >= n) cn_winograd_tile_out_f32(n, src, j->after_plane, &a->ep, bias, residual, a->out + at, w->out[2], n, n, 1);
-        else cn_winograd_tile_out_f32(n, src, j->after_plane, &a->ep, bias, residual, a->out + at, w->out[2], rows, columns, 0);
-      }
+  const size_t area = cn_volume(w->out) * CN_VF32_LANES, across = cn_ceil_div(w->out[2], n), all = w->m / CN_VF32_LANES, y = t0 / across * n;
+  for (size_t i = b; i < b + blocks; i++) {
+    for (size_t t = t0; t < t1; t++) {
+      const size_t x = t % across * n, rows = w->out[1] - y, columns = w->out[2] - x;
+      const size_t at = (j->image * all + i) * area + (y * w->out[2] + x) * CN_VF32_LANES;
+      const float *src = j->after + (t - j->first) * w->m + i * CN_VF32_LANES;
+      const float *bias = a->ep.flags & CN_EP_ROW_BIAS ? a->ep.bias + i * CN_VF32_LANES : src;
+      const float *residual = a->ep.flags & CN_EP_RESIDUAL ? a->ep.residual + at : src;
+      if (rows >= n && columns >= n) cn_winograd_tile_out_f32(n, src, j->after_plane, &a->ep, bias, residual, a->out + at, w->out[2], n, n, 1);
+      else cn_winograd_tile_out_f32(n, src, j->after_plane, &a->ep, bias, residual, a->out + at, w->out[2], rows, columns, 0);
     }
-    if (a->ep.tile) cn_winograd_tiles_done(n, j, b, blocks, t0, t1);
-    t0 = t1;
   }
+  if (a->ep.tile) cn_winograd_tiles_done(n, j, b, blocks, t0, t1);
 }
 
+CN_DRIVER void cn_winograd_before_2x2(const cn_winograd_job *j, size_t u0, size_t u1) { cn_winograd_before_f32(2, j, u0, u1); }
+
+CN_DRIVER void cn_winograd_before_4x4(const cn_winograd_job *j, size_t u0, size_t u1) { cn_winograd_before_f32(4, j, u0, u1); }
+
+CN_DRIVER void cn_winograd_after_2x2(const cn_winograd_job *j, size_t t0, size_t t1, size_t b, size_t blocks) {
+  cn_winograd_after_f32(2, j, t0, t1, b, blocks);
+}
+
+CN_DRIVER void cn_winograd_after_4x4(const cn_winograd_job *j, size_t t0, size_t t1, size_t b, size_t blocks) {
+  cn_winograd_after_f32(4, j, t0, t1, b, blocks);
+}
+
+static const cn_winograd_form cn_winograd_2x2 = {2, cn_winograd_before_2x2, cn_winograd_after_2x2};
+
+static const cn_winograd_form cn_winograd_4x4 = {4, cn_winograd_before_4x4, cn_winograd_after_4x4};
+
 /* ---- drivers ---- */
-/* All places of one band for the groups g0 .. g1. */
-CN_KERNEL void cn_winograd_products_f32(size_t n, const cn_winograd_job *j, size_t g0, size_t g1) {
+/* Units u0 .. u1 of a band's products for the groups g0 .. g1: places, of each the groups, of each j->parts parts of the tiles. */
+CN_DRIVER void cn_winograd_products_f32(const cn_winograd_job *j, size_t g0, size_t g1, size_t u0, size_t u1) {
   const cn_winograd_f32_args *a = j->args;
   const size_t blocks = a->window.m / CN_VF32_LANES, depth = a->window.c * a->window.kernel[0], one = depth * a->window.m;
   const size_t skipped = a->window.c * j->seen.from, seen = a->window.c * (j->seen.to - j->seen.from);
-  const size_t all = cn_winograd_places(n) * one, first = cn_winograd_block(blocks, a->groups, g0) * depth * CN_VF32_LANES;
-  for (size_t e = 0; e < cn_winograd_places(n); e++) {
-    for (size_t g = g0; g < g1; g++) {
-      const size_t b0 = cn_winograd_block(blocks, a->groups, g), b1 = cn_winograd_block(blocks, a->groups, g + 1);
-      const size_t then = g + 1 < g1 ? e * one + b1 * depth * CN_VF32_LANES : (e + 1) * one + first;
-      const cn_winograd_product p = {j->before + e * j->before_plane,
-                                     a->weights + e * one + (b0 * depth + skipped * (b1 - b0)) * CN_VF32_LANES,
-                                     a->weights + cn_min(then, all), a->weights + all, j->after + e * j->after_plane + b0 * CN_VF32_LANES,
-                                     j->count, j->before_row, a->window.m, seen, b1 - b0, a->part};
-      cn_winograd_product_f32(&p);
-    }
+  const size_t all = cn_winograd_places(j->form->n) * one, first = cn_winograd_block(blocks, a->groups, g0) * depth * CN_VF32_LANES;
+  for (size_t u = u0; u < u1; u++) {
+    const size_t part = u % j->parts, g = g0 + u / j->parts % (g1 - g0), e = u / j->parts / (g1 - g0);
+    const size_t t0 = cn_share(j->count, part, j->parts), t1 = cn_share(j->count, part + 1, j->parts);
+    const size_t b0 = cn_winograd_block(blocks, a->groups, g), b1 = cn_winograd_block(blocks, a->groups, g + 1);
+    const size_t then = g + 1 < g1 ? e * one + b1 * depth * CN_VF32_LANES : (e + 1) * one + first;
+    const cn_winograd_product p = {j->before + e * j->before_plane + t0 * j->before_row,
+                                   a->weights + e * one + (b0 * depth + skipped * (b1 - b0)) * CN_VF32_LANES,
+                                   a->weights + cn_min(then, all), a->weights + all,
+                                   j->after + e * j->after_plane + t0 * a->window.m + b0 * CN_VF32_LANES,
+                                   t1 - t0, j->before_row, a->window.m, seen, b1 - b0, a->part};
+    cn_winograd_product_f32(&p);
   }
 }
 
-/* Tasks t0 .. t1; n: a literal. */
-CN_KERNEL void cn_winograd_body_f32(const cn_winograd_f32_args *a, float *scratch, size_t t0, size_t t1, size_t n) {
+/* Tiles of row i of the band: their ends. */
+CN_INLINE void cn_winograd_row_of(const cn_winograd_job *j, size_t i, size_t *ret0, size_t *ret1) {
+  const size_t across = cn_ceil_div(j->args->window.out[2], j->form->n), row = j->first / across + i;
+  *ret0 = cn_max(j->first, row * across);
+  *ret1 = cn_min(j->first + j->count, (row + 1) * across);
+}
+
+CN_INLINE size_t cn_winograd_rows(const cn_winograd_job *j) {
+  const size_t across = cn_ceil_div(j->args->window.out[2], j->form->n);
+  return (j->first + j->count - 1) / across - j->first / across + 1;
+}
+
+/* A band of one image. */
+CN_KERNEL cn_winograd_job cn_winograd_job_of(const cn_winograd_f32_args *a, const cn_winograd_form *form, float *scratch, size_t image, size_t band) {
   const cn_window *w = &a->window;
-  const size_t tiles = cn_winograd_tiles(w, n), bands = cn_ceil_div(tiles, a->band), blocks = w->m / CN_VF32_LANES;
-  const size_t row = cn_winograd_row(w, CN_VF32_LANES), most = cn_min(a->band, tiles), before = cn_winograd_plane(most, row);
-  for (size_t t = t0; t < t1;) {
-    const size_t band = t / a->groups % bands, first = band * a->band, g0 = t % a->groups, g1 = cn_min(a->groups, g0 + (t1 - t));
-    const size_t image = t / a->groups / bands;
-    const cn_winograd_job j = {a, image, first, cn_min(a->band, tiles - first), cn_blocked_sees(&a->slices, w->kernel[0], image), scratch,
-                               scratch + cn_winograd_places(n) * before, row, before, cn_winograd_plane(most, w->m)};
-    cn_winograd_before_f32(n, &j);
-    cn_winograd_products_f32(n, &j, g0, g1);
-    const size_t b0 = cn_winograd_block(blocks, a->groups, g0);
-    cn_winograd_after_f32(n, &j, b0, cn_winograd_block(blocks, a->groups, g1) - b0);
-    t += g1 - g0;
+  const size_t tiles = cn_winograd_tiles(w, form->n), most = cn_min(a->band, tiles), row = cn_winograd_row(w, CN_VF32_LANES);
+  const size_t before = cn_winograd_plane(most, row), first = band * a->band;
+  const cn_winograd_job j = {a, form, image, first, cn_min(a->band, tiles - first), cn_blocked_sees(&a->slices, w->kernel[0], image), scratch,
+                             scratch + cn_winograd_places(form->n) * before, row, before, cn_winograd_plane(most, w->m), 1, 1};
+  return j;
+}
+
+/* Tasks t0 .. t1. */
+CN_DRIVER void cn_winograd_f32(const cn_winograd_f32_args *a, const cn_winograd_form *form, float *scratch, size_t t0, size_t t1) {
+  const size_t bands = cn_ceil_div(cn_winograd_tiles(&a->window, form->n), a->band), blocks = a->window.m / CN_VF32_LANES;
+  while (t0 < t1) {
+    const size_t g0 = t0 % a->groups, g1 = cn_min(a->groups, g0 + (t1 - t0));
+    const cn_winograd_job j = cn_winograd_job_of(a, form, scratch, t0 / a->groups / bands, t0 / a->groups % bands);
+    form->before(&j, 0, cn_winograd_units(&j));
+    cn_winograd_products_f32(&j, g0, g1, 0, cn_winograd_places(form->n) * (g1 - g0));
+    const size_t b0 = cn_winograd_block(blocks, a->groups, g0), b1 = cn_winograd_block(blocks, a->groups, g1);
+    for (size_t i = 0; i < cn_winograd_rows(&j); i++) {
+      size_t first, end;
+      cn_winograd_row_of(&j, i, &first, &end);
+      form->after(&j, first, end, b0, b1 - b0);
+    }
+    t0 += g1 - g0;
   }
 }
 
-/* Tasks t0 .. t1 of cn_winograd_tasks(a, 2), each call with its own scratch of cn_winograd_scratch floats; so for the other. */
-CN_DRIVER void cn_winograd_f32_2x2(const cn_winograd_f32_args *a, float *scratch, size_t t0, size_t t1) {
-  cn_winograd_body_f32(a, scratch, t0, t1, 2);
+/* ---- a band by many threads: one phase after the other, each in shares ---- */
+CN_DRIVER void cn_winograd_before_share(void *arg, size_t i) {
+  const cn_winograd_job *j = (const cn_winograd_job *)arg;
+  const size_t units = cn_winograd_units(j);
+  j->form->before(j, cn_share(units, i, j->shares), cn_share(units, i + 1, j->shares));
 }
 
-CN_DRIVER void cn_winograd_f32_4x4(const cn_winograd_f32_args *a, float *scratch, size_t t0, size_t t1) {
-  cn_winograd_body_f32(a, scratch, t0, t1, 4);
+CN_INLINE size_t cn_winograd_product_units(const cn_winograd_job *j) {
+  return cn_winograd_places(j->form->n) * j->args->groups * j->parts;
+}
+
+CN_DRIVER void cn_winograd_products_share(void *arg, size_t i) {
+  const cn_winograd_job *j = (const cn_winograd_job *)arg;
+  const size_t units = cn_winograd_product_units(j);
+  cn_winograd_products_f32(j, 0, j->args->groups, cn_share(units, i, j->shares), cn_share(units, i + 1, j->shares));
+}
+
+/* An output block of a row of tiles each. */
+CN_DRIVER void cn_winograd_after_share(void *arg, size_t i) {
+  const cn_winograd_job *j = (const cn_winograd_job *)arg;
+  const size_t blocks = j->args->window.m / CN_VF32_LANES, units = cn_winograd_rows(j) * blocks;
+  for (size_t u = cn_share(units, i, j->shares); u < cn_share(units, i + 1, j->shares); u++) {
+    size_t first, end;
+    cn_winograd_row_of(j, u / blocks, &first, &end);
+    j->form->after(j, first, end, u % blocks, 1);
+  }
+}
+
+/* Nonzero: it could not be handed out. */
+CN_INLINE int cn_winograd_phase(cn_winograd_job *j, const cn_spread *spread, size_t units, void (*share)(void *arg, size_t i)) {
+  j->shares = cn_min(spread->shares, units);
+  return j->shares ? spread->run(spread->user, j->shares, share, j) : 0;
+}
+
+/* All tasks, for more threads than there are bands: they transform a band's input together, multiply, each by its own weights, and transform the products. */
+CN_DRIVER int cn_winograd_spread_f32(const cn_winograd_f32_args *a, const cn_winograd_form *form, float *scratch, const cn_spread *spread) {
+  const size_t bands = cn_ceil_div(cn_winograd_tiles(&a->window, form->n), a->band), blocks = a->window.m / CN_VF32_LANES, few = 8;
+  for (size_t t = 0; t < a->window.images * bands; t++) {
+    cn_winograd_job j = cn_winograd_job_of(a, form, scratch, t / bands, t % bands);
+    if (cn_winograd_phase(&j, spread, cn_winograd_units(&j), cn_winograd_before_share)) return 1;
+    j.parts = cn_max(1, cn_min(j.count / few, cn_ceil_div(spread->shares, cn_winograd_product_units(&j))));
+    if (cn_winograd_phase(&j, spread, cn_winograd_product_units(&j), cn_winograd_products_share)) return 1;
+    if (cn_winograd_phase(&j, spread, cn_winograd_rows(&j) * blocks, cn_winograd_after_share)) return 1;
+  }
+  return 0;
+}
+
+/* Tasks t0 .. t1 of cn_winograd_tasks(a, 2), each call with its own scratch of cn_winograd_scratch floats; so for the other. spread, or NULL: all tasks, by it
+ * (nonzero: it failed). */
+CN_DRIVER int cn_winograd_f32_2x2(const cn_winograd_f32_args *a, float *scratch, const cn_spread *spread, size_t t0, size_t t1) {
+  if (spread) return cn_winograd_spread_f32(a, &cn_winograd_2x2, scratch, spread);
+  cn_winograd_f32(a, &cn_winograd_2x2, scratch, t0, t1);
+  return 0;
+}
+
+CN_DRIVER int cn_winograd_f32_4x4(const cn_winograd_f32_args *a, float *scratch, const cn_spread *spread, size_t t0, size_t t1) {
+  if (spread) return cn_winograd_spread_f32(a, &cn_winograd_4x4, scratch, spread);
+  cn_winograd_f32(a, &cn_winograd_4x4, scratch, t0, t1);
+  return 0;
 }
 
 #endif

@@ -3,7 +3,7 @@
  *
  *   castnet_pool *pool = castnet_pool_new(0);
  *   castnet_env env = {.size = sizeof env, .parallel_for = castnet_pool_run, .parallel_user = pool, .line_ns = castnet_pool_line_ns(pool),
- *                      .parallel_ranges = castnet_pool_ranges};
+ *                      .parallel_ranges = castnet_pool_ranges, .threads = (uint32_t)castnet_pool_threads(pool)};
  *   ... N_run(&in, &out, ws, ws_size, &env) ...
  *   castnet_pool_free(pool);
  *

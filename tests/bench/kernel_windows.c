@@ -94,7 +94,7 @@ typedef struct WinogradJob { cn_winograd_f32_args a; float *scratch; size_t side
 
 static void run_winograd(const KernelSet *s, const void *job) {
   const WinogradJob *j = job;
-  (j->side == 2 ? s->winograd_f32_2x2 : s->winograd_f32_4x4)(&j->a, j->scratch, 0, cn_winograd_tasks(&j->a, j->side));
+  (j->side == 2 ? s->winograd_f32_2x2 : s->winograd_f32_4x4)(&j->a, j->scratch, NULL, 0, cn_winograd_tasks(&j->a, j->side));
 }
 
 /* As products of the direct convolution: more than the peak can be had. */

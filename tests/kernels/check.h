@@ -37,7 +37,7 @@ typedef void TransposeRun(void *y, size_t y_row, const void *x, size_t x_row, si
 typedef void AttentionRun(const cn_attention_f32_args *a, float *scratch, size_t t0, size_t t1);
 
 typedef void BlockedRun(const cn_blocked_conv_f32_args *a, float *scratch, size_t t0, size_t t1);
-typedef void WinogradRun(const cn_winograd_f32_args *a, float *scratch, size_t t0, size_t t1);
+typedef int WinogradRun(const cn_winograd_f32_args *a, float *scratch, const cn_spread *spread, size_t t0, size_t t1);
 typedef void BlockedDepthwiseRun(const cn_blocked_depthwise_f32_args *a, size_t t0, size_t t1);
 typedef void TokensDepthwiseRun(const cn_tokens_depthwise_f32_args *a, size_t t0, size_t t1);
 typedef void BlockedPoolRun(const cn_blocked_pool_f32_args *a, size_t t0, size_t t1);

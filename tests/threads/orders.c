@@ -22,6 +22,8 @@ castnet_pool *castnet_pool_new(size_t threads);
 int castnet_pool_run(void *pool, size_t n, void (*fn)(void *arg, size_t i), void *arg);
 int castnet_pool_ranges(void *pool, size_t n, void (*fn)(void *arg, size_t from, size_t to), void *arg);
 
+size_t castnet_pool_threads(const castnet_pool *pool);
+
 static size_t calls[2]; /* for indices, for ranges */
 
 static const char *asked_order(void *pool, size_t n, int ranges) {
@@ -35,6 +37,13 @@ castnet_pool *castnet_pool_new(size_t threads) {
   const char *order = getenv("ORDER");
   const size_t n = order ? strtoul(order, NULL, 10) : threads;
   return real_new(n ? n : 1);
+}
+
+/* In an order: as many as may ask for no more than MOST. */
+size_t castnet_pool_threads(const castnet_pool *pool) {
+  const char *order = getenv("ORDER");
+  const size_t n = real_threads(pool);
+  return n > 1 || !order || strcmp(order, "1") == 0 ? n : MOST / 4;
 }
 
 /* A permutation of n indices. */

@@ -131,12 +131,25 @@ def attention_model(path):
     onnx.save(onnx.helper.make_model(onnx.helper.make_graph(nodes, "attention", *infos), opset_imports=[onnx.helper.make_opsetid("", 23)], ir_version=11), path)
 
 
-def products_models(folder):
-    for name, make in (("products", products_model), ("attention", attention_model)):
+# ---- Winograd's tiles: several bands and one, images, what follows a convolution in registers and not ----
+def tiles_model(path):
+    random = np.random.default_rng(1)
+    nodes, held, made = [], [], {"wide": (1, 32, 64, 38), "deep": (2, 64, 80, 13)}
+    for name, (_, c, m, _) in made.items():
+        held += [numpy_helper.from_array(random.uniform(-0.1, 0.1, shape).astype(np.float32), f"{name}_{x}") for x, shape in (("w", (m, c, 3, 3)), ("b", (m,)))]
+        nodes += [onnx.helper.make_node("Conv", [f"{name}_x", f"{name}_w", f"{name}_b"], [f"{name}_y"], pads=[1, 1, 1, 1]),
+                  onnx.helper.make_node("Relu" if name == "wide" else "Sigmoid", [f"{name}_y"], [name])]
+    infos = [[onnx.helper.make_tensor_value_info(n, onnx.TensorProto.FLOAT, shape) for n, shape in shapes.items()]
+             for shapes in ({f"{k}_x": (n, c, side, side) for k, (n, c, _, side) in made.items()}, {k: (n, m, side, side) for k, (n, _, m, side) in made.items()})]
+    onnx.save(onnx.helper.make_model(onnx.helper.make_graph(nodes, "tiles", *infos, held), opset_imports=[onnx.helper.make_opsetid("", 18)], ir_version=8), path)
+
+
+def vector_models(folder):
+    for name, make in (("products", products_model), ("attention", attention_model), ("tiles", tiles_model)):
         path = folder / f"{name}.onnx"
         make(path)
-        yield f"{name} packed in the call", path, False
-        yield f"{name} packed in the call, ThreadSanitizer", path, True
+        yield f"{name} for vectors", path, False
+        yield f"{name} for vectors, ThreadSanitizer", path, True
 
 
 def check(options, name, model, folder, sanitize):
@@ -189,7 +202,7 @@ def main():
         passed, failed = passed + (not why), failed + bool(why)
         if why:
             print(f"the pool: {why}")
-        for name, model, sanitize in [*work(options), *recurrent_models(Path(folder)), *products_models(Path(folder))]:
+        for name, model, sanitize in [*work(options), *recurrent_models(Path(folder)), *vector_models(Path(folder))]:
             if options.filter not in name:
                 continue
             if not model.exists():
