@@ -3,7 +3,7 @@
  *
  *   struct step_3_conv_call { const float *x0; float *y; };
  *   static void step_3_conv_part(void *arg, size_t s0, size_t s1) { ... if (s0 < s1) step_3_conv(call->x0, call->y, s0, s1); }
- *   static int step_3_conv_shares(const castnet_env *e, const float *x0, float *y) { ... cn_shares(e, 16, step_3_conv_part, &call); } */
+ *   static int step_3_conv_shares(const castnet_env *e, const float *x0, float *y) { ... cn_shares(e, 8, 16, step_3_conv_part, &call); } */
 #include "backend/emit_steps.h"
 
 enum { SPREAD_SHARES = 4 }; /* for each thread, of each phase of what a kernel hands out itself: who is done sooner takes more */
@@ -70,7 +70,7 @@ static Str print_shares(EmitCtx *c, const StepShare *share, Str name, bool sprea
     sb_printf(&b, ") {\n    %.*s(%s, 0, %u);\n    return CASTNET_OK;\n  }\n", STR_WHOLE(name), names.ptr, share->n);
   }
   sb_printf(&b, "  struct %.*s call = {%s};\n", STR_WHOLE(call), names.ptr);
-  sb_printf(&b, "  return cn_shares(e, %u, %.*s, &call);\n}\n", share->n, STR_WHOLE(part));
+  sb_printf(&b, "  return cn_shares(e, %u, %u, %.*s, &call);\n}\n", share->few, share->n, STR_WHOLE(part));
   return emit_beside(c, name, "shares", "int", sb_view(&b));
 }
 

@@ -6,8 +6,8 @@
 #include "kernels/recurrent.h"
 
 /* Shares: enough of them to even out threads of unequal speed; fewer where each needs scratch. Always an even number: the last of three
- * would be one thread's, while the other waits. */
-enum { SHARES = 16, MOST_SLOTS = 8, FEWEST_SLOTS = 2, SLOT_ALIGN = 64, UNIT_GRAIN = 16 };
+ * would be one thread's, while the other waits. More threads than two may take up to FINER times as many. */
+enum { SHARES = 16, FINER = 4, MOST_SLOTS = 8, FEWEST_SLOTS = 2, SLOT_ALIGN = 64, UNIT_GRAIN = 16 };
 /* Fewer heads than these part their queries. Where each share packs an operand for itself (keys and values, a product's columns) there are few, and
  * products take so many times as long as packing. */
 enum { MANY_HEADS = 8, PACKING_SHARES = 4, PACK_WORTH = 2 };
@@ -254,8 +254,16 @@ static bool step_parts(const Program *p, const Target *t, const Step *s, uint32_
 static StepShare recurrent_share(const Program *p, const Target *t, const Step *s) {
   const int64_t turns = recurrence_turns(p, s), time = turns == 1 ? step_time(p, t, s) : recurrence_time(p, t, s), n = time / TURN_LEAST;
   if (n < 2 && !p->parts_all) return (StepShare){0};
-  if (by_directions(p, s)) return (StepShare){.n = 2, .axis = SHARE_DIRECTIONS};
-  return (StepShare){.n = n < 4 ? 2 : n < 8 ? 4 : 8, .axis = SHARE_TASKS};
+  if (by_directions(p, s)) return (StepShare){.n = 2, .few = 2, .axis = SHARE_DIRECTIONS};
+  const uint32_t shares = n < 4 ? 2 : n < 8 ? 4 : 8;
+  return (StepShare){.n = shares, .few = shares, .axis = SHARE_TASKS};
+}
+
+/* The most shares that go into `few` evenly, up to FINER in each. */
+static uint32_t finer(uint32_t few) {
+  uint32_t n = few;
+  while (n && 2 * n <= SHARES && 2 * n <= FINER * few) n *= 2;
+  return n;
 }
 
 /* Whether a step of open sizes fills a table that is short at usual ones: what reads no tensor, such as the places and weights of a resized axis. */
@@ -273,11 +281,13 @@ StepShare step_share(const Program *p, const Target *t, const Step *s) {
   int64_t elements = 0;
   r.elements = dim_product(p->dims, out->dims, out->rank);
   r.least = p->parts_all ? 0 : (OPEN_LEAST + time - 1) / time;
-  r.n = r.axis == SHARE_TASKS && (s->kind == STEP_ATTENTION || packs(s)) ? PACKING_SHARES : SHARES;
+  r.few = r.axis == SHARE_TASKS && (s->kind == STEP_ATTENTION || packs(s)) ? PACKING_SHARES : SHARES;
+  r.n = finer(r.few);
   if (!dim_is_const(r.elements, &elements)) return is_short_table(s, &r) ? (StepShare){0} : r;
   const int64_t all = step_time(p, t, s);
   if (!p->parts_all && all < STEP_LEAST) return (StepShare){0};
-  if (all / SHARE_LEAST < r.n) r.n = all < FOUR_LEAST ? 2 : all / SHARE_LEAST < 6 ? 4 : (uint32_t)(all / SHARE_LEAST) / 2 * 2;
+  if (all / SHARE_LEAST < r.few) r.few = all < FOUR_LEAST ? 2 : all / SHARE_LEAST < 6 ? 4 : (uint32_t)(all / SHARE_LEAST) / 2 * 2;
+  r.n = finer(r.few);
   r.elements = NULL;
   return r;
 }
@@ -346,21 +356,26 @@ static const Dim *slot_of(Program *p, const Step *s, const Dim *scratch, uint32_
   return dim_mulc(p->dims, dim_ceildiv(p->dims, scratch, dim_const(p->dims, SLOT_ALIGN)), SLOT_ALIGN);
 }
 
+/* Whether n slots of n shares, each of what one of them needs, take no more than `room` bytes. */
+static bool slots_fit(Program *p, const Step *s, const Dim *scratch, uint32_t n, int64_t room) {
+  int64_t bytes;
+  return dim_is_const(slot_of(p, s, scratch, n), &bytes) && bytes <= room / n;
+}
+
 /* Slots that the workspace hardly grows for: with them the step needs little more than some other does anyway. room: bytes that it may take. A product's
  * copies of rows are small beside its weights, and few shares would cost it more than copies gain. */
 static void share_scratch(Program *p, Step *s, int64_t room) {
   PTensor *scratch = &p->tensors.data[s->scratch];
-  const Dim *slot = slot_of(p, s, scratch->dims[0], s->share.n > MOST_SLOTS ? MOST_SLOTS : s->share.n);
-  const Dim **dims = NEW(p->arena, const Dim *);
-  int64_t bytes;
-  if (s->share.n > MOST_SLOTS) s->share.n = MOST_SLOTS;
-  while (!copies_rows(s) && s->share.n > FEWEST_SLOTS && (!dim_is_const(slot, &bytes) || bytes > room / s->share.n)) {
-    s->share.n -= 2;
-    slot = slot_of(p, s, scratch->dims[0], s->share.n);
-  }
-  if (s->kind == STEP_CONV && ((const ConvStep *)s->attr)->winograd.side) s->share.n = band_shares(p, s, s->share.n);
-  s->share.slot = slot;
-  dims[0] = dim_mulc(p->dims, slot, s->share.n);
+  const Dim *one = scratch->dims[0], **dims = NEW(p->arena, const Dim *);
+  StepShare *share = &s->share;
+  if (share->few > MOST_SLOTS) share->few = MOST_SLOTS;
+  while (!copies_rows(s) && share->few > FEWEST_SLOTS && !slots_fit(p, s, one, share->few, room)) share->few -= 2;
+  const bool tiles = s->kind == STEP_CONV && ((const ConvStep *)s->attr)->winograd.side;
+  if (tiles) share->few = band_shares(p, s, share->few);
+  share->n = tiles ? share->few : finer(share->few);
+  while (share->n > share->few && !slots_fit(p, s, one, share->n, room)) share->n /= 2;
+  share->slot = slot_of(p, s, one, share->n);
+  dims[0] = dim_mulc(p->dims, share->slot, share->n);
   scratch->dims = dims;
   p->buffers.data[scratch->buffer].n = dims[0];
 }
