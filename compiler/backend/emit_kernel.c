@@ -342,7 +342,7 @@ static void print_winograd_call(KernelPrinter *k, size_t side) {
   kernel_tasks(k, 2, arena_printf(arena, "%scn_winograd_f32_%zux%zu(&a, scratch, %s", before, side, side, spread).ptr,
                arena_printf(arena, "cn_winograd_tasks(&a, %zu)", side).ptr);
   if (parted) sb_puts(&k->body, "  return failed ? CASTNET_ERR_OP : CASTNET_OK;\n");
-  k->spreads = parted;
+  if (parted) k->spreads = k->step->share.n + 1;
 }
 
 /* The depthwise convolution whose pixels the step computes as it goes, as `before`; the function that does. */

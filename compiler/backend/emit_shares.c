@@ -6,8 +6,6 @@
  *   static int step_3_conv_shares(const castnet_env *e, const float *x0, float *y) { ... cn_shares(e, 8, 16, step_3_conv_part, &call); } */
 #include "backend/emit_steps.h"
 
-enum { SPREAD_SHARES = 4 }; /* for each thread, of each phase of what a kernel hands out itself: who is done sooner takes more */
-
 typedef struct Param { Str type, name; } Param; /* "const float *", "x0" */
 typedef VEC(Param) Params;
 
@@ -43,7 +41,7 @@ static Str print_struct(EmitCtx *c, Str name, const Params *ps) {
   return own;
 }
 
-static Str print_part(EmitCtx *c, Str name, bool spreads, Str call, const Params *ps) {
+static Str print_part(EmitCtx *c, Str name, uint32_t spreads, Str call, const Params *ps) {
   StrBuf b = sb_new(c->arena);
   sb_printf(&b, "(void *arg, size_t s0, size_t s1) {\n  const struct %.*s *call = arg;\n", STR_WHOLE(call));
   sb_printf(&b, "  if (s0 < s1) %s%.*s(%s%s, s0, s1);\n}\n", spreads ? "(void)" : "", STR_WHOLE(name), spreads ? "NULL, " : "",
@@ -51,7 +49,7 @@ static Str print_part(EmitCtx *c, Str name, bool spreads, Str call, const Params
   return emit_beside(c, name, "part", "void", sb_view(&b));
 }
 
-static Str print_shares(EmitCtx *c, const StepShare *share, Str name, bool spreads, Str call, Str part, const Params *ps) {
+static Str print_shares(EmitCtx *c, const StepShare *share, Str name, uint32_t spreads, Str call, Str part, const Params *ps) {
   StrBuf b = sb_new(c->arena);
   const Str names = name_list(c->arena, ps, "");
   sb_puts(&b, "(const castnet_env *e");
@@ -64,8 +62,8 @@ static Str print_shares(EmitCtx *c, const StepShare *share, Str name, bool sprea
   }
   if (spreads) {
     sb_printf(&b, ") return %.*s(NULL, %s, 0, %u);\n", STR_WHOLE(name), names.ptr, share->n);
-    sb_printf(&b, "  const cn_spread spread = {e->parallel_for, e->parallel_user, %d * (size_t)e->threads};\n", SPREAD_SHARES);
-    sb_printf(&b, "  if (e->threads > %u) return %.*s(&spread, %s, 0, %u);\n", share->n, STR_WHOLE(name), names.ptr, share->n);
+    sb_puts(&b, "  const cn_spread spread = {e->parallel_for, e->parallel_user, e->threads};\n");
+    sb_printf(&b, "  if (e->threads >= %u) return %.*s(&spread, %s, 0, %u);\n", spreads, STR_WHOLE(name), names.ptr, share->n);
   } else {
     sb_printf(&b, ") {\n    %.*s(%s, 0, %u);\n    return CASTNET_OK;\n  }\n", STR_WHOLE(name), names.ptr, share->n);
   }
@@ -74,7 +72,7 @@ static Str print_shares(EmitCtx *c, const StepShare *share, Str name, bool sprea
   return emit_beside(c, name, "shares", "int", sb_view(&b));
 }
 
-void emit_shares(EmitCtx *c, const Step *s, Str name, bool spreads, Str params, Str args) {
+void emit_shares(EmitCtx *c, const Step *s, Str name, uint32_t spreads, Str params, Str args) {
   StrBuf key = sb_new(c->arena);
   sb_printf(&key, "shares of %.*s", STR_WHOLE(name));
   if (s->share.elements) sb_printf(&key, " from %lld of %u", (long long)s->share.least, s->share.elements->id);

@@ -9,6 +9,7 @@
 #include "kernels/gemm_f32.h"
 #include "kernels/pack_f32.h"
 #include "kernels/rows_f32.h"
+#include "kernels/spread.h"
 #include "kernels/thin_f32.h"
 
 /* scale, above 0, or 0 for 1: of the scores. tile, or NULL: what is done to them then (mask), as in cn_epilogue_f32: rows are queries, columns keys; only one of these. finish, or NULL: what is done to the result. out must not
@@ -212,48 +213,133 @@ typedef void cn_attention_tile_f32(const cn_attention_band_f32 *b, size_t t0, si
 
 typedef size_t cn_attention_keys_of_f32(cn_attention_band_f32 *b, size_t t0, size_t n);
 
-/* tile, keys, packs: literals. packs: keys and values have to be. */
-CN_KERNEL void cn_attention_body_f32(const cn_attention_f32_args *a, float *scratch, size_t t0, size_t t1, cn_attention_tile_f32 *tile,
-                                     cn_attention_keys_of_f32 *keys, int packs) {
-  const size_t nr = CN_GEMM_F32_NR, wide = cn_round_up(a->width, nr);
-  float *k = scratch, *v = k + cn_round_up(a->keys, nr) * a->depth, *scores = v + a->keys * wide;
-  float *most = scores + CN_ATTENTION_QUERIES * CN_ATTENTION_KEYS, *sum = most + CN_ATTENTION_QUERIES;
+/* b->m queries from b->q0, all keys. tile, keys: literals. */
+CN_KERNEL void cn_attention_band_of_f32(cn_attention_band_f32 *b, cn_attention_tile_f32 *tile, cn_attention_keys_of_f32 *keys) {
+  const cn_attention_f32_args *a = b->a;
+  b->begun = 0, b->bound = -1.0f, b->looked = 0;
+  for (size_t i = 0; i < b->m; i++) {
+    b->most[i] = b->least[i] = cn_least_f32();
+    b->sum[i] = 0.0f;
+    if (!a->keys) memset(a->out + (b->q0 + i) * a->ldo, 0, a->width * sizeof(float));
+  }
+  for (size_t t = 0; t < a->keys && b->m; t += CN_ATTENTION_KEYS) {
+    const size_t whole = cn_min(CN_ATTENTION_KEYS, a->keys - t), n = keys(b, t, whole);
+    if (!n) continue;
+    tile(b, t, n, whole);
+    b->begun = 1;
+  }
+  for (size_t i = 0; i < b->m && a->keys; i++) cn_row_scale_f32(a->out + (b->q0 + i) * a->ldo, 1.0f / b->sum[i], a->width);
+  if (a->finish) a->finish(a->finish_ctx, a->out + b->q0 * a->ldo, a->ldo, 0, b->q0, b->m, 0, a->width);
+}
+
+CN_DRIVER void cn_attention_every_key_f32(cn_attention_band_f32 *b) { cn_attention_band_of_f32(b, cn_attention_packed_f32, cn_attention_all_f32); }
+
+CN_DRIVER void cn_attention_unmasked_keys_f32(cn_attention_band_f32 *b) { cn_attention_band_of_f32(b, cn_attention_packed_f32, cn_attention_unmasked_f32); }
+
+CN_DRIVER void cn_attention_lying_keys_f32(cn_attention_band_f32 *b) { cn_attention_band_of_f32(b, cn_attention_lying_f32, cn_attention_all_f32); }
+
+/* keys and values, packed, at the start of the scratch; scores, for `rows` queries. */
+CN_INLINE cn_attention_band_f32 cn_attention_band_at_f32(const cn_attention_f32_args *a, const float *scratch, float *scores, size_t rows) {
+  const float *v = scratch + cn_round_up(a->keys, CN_GEMM_F32_NR) * a->depth;
+  float *most = scores + rows * CN_ATTENTION_KEYS;
+  const cn_attention_band_f32 b = {.a = a, .k = scratch, .v = v, .scores = scores, .most = most, .sum = most + rows, .of_keys = -1.0f};
+  return b;
+}
+
+/* Floats of packed keys and values. */
+CN_INLINE size_t cn_attention_packed_floats(const cn_attention_f32_args *a) {
+  return cn_round_up(a->keys, CN_GEMM_F32_NR) * a->depth + a->keys * cn_round_up(a->width, CN_GEMM_F32_NR);
+}
+
+/* packs: keys and values have to be. */
+CN_KERNEL void cn_attention_body_f32(const cn_attention_f32_args *a, float *scratch, size_t t0, size_t t1, void (*band)(cn_attention_band_f32 *b), int packs) {
   const cn_gemm_f32_args rows = {.m = a->queries};
-  const size_t bands = cn_attention_f32_tasks(a);
-  cn_attention_band_f32 b = {.a = a, .k = k, .v = v, .scores = scores, .most = most, .sum = sum, .of_keys = -1.0f};
+  const size_t bands = cn_attention_f32_tasks(a), wide = cn_round_up(a->width, CN_GEMM_F32_NR);
+  cn_attention_band_f32 b = cn_attention_band_at_f32(a, scratch, scratch + cn_attention_packed_floats(a), CN_ATTENTION_QUERIES);
+  float *v = scratch + (b.v - b.k);
   packs = packs && t0 < t1 && !a->packed;
-  if (packs) cn_pack_operand_f32(a->k, a->k_ds, a->k_ts, a->depth, a->keys, k);
+  if (packs) cn_pack_operand_f32(a->k, a->k_ds, a->k_ts, a->depth, a->keys, scratch);
   for (size_t t = 0; t < a->keys && packs; t += CN_ATTENTION_KEYS)
     cn_pack_operand_f32(a->v + t * a->v_ts, a->v_ts, a->v_es, cn_min(CN_ATTENTION_KEYS, a->keys - t), a->width, v + t * wide);
-  for (size_t band = t0; band < t1; band++) {
-    b.q0 = cn_gemm_f32_band(&rows, band, bands), b.m = cn_gemm_f32_band(&rows, band + 1, bands) - b.q0;
-    b.begun = 0, b.bound = -1.0f, b.looked = 0;
-    for (size_t i = 0; i < b.m; i++) {
-      most[i] = b.least[i] = cn_least_f32();
-      sum[i] = 0.0f;
-      if (!a->keys) memset(a->out + (b.q0 + i) * a->ldo, 0, a->width * sizeof(float));
-    }
-    for (size_t t = 0; t < a->keys && b.m; t += CN_ATTENTION_KEYS) {
-      const size_t whole = cn_min(CN_ATTENTION_KEYS, a->keys - t), n = keys(&b, t, whole);
-      if (!n) continue;
-      tile(&b, t, n, whole);
-      b.begun = 1;
-    }
-    for (size_t i = 0; i < b.m && a->keys; i++) cn_row_scale_f32(a->out + (b.q0 + i) * a->ldo, 1.0f / sum[i], a->width);
-    if (a->finish) a->finish(a->finish_ctx, a->out + b.q0 * a->ldo, a->ldo, 0, b.q0, b.m, 0, a->width);
+  for (size_t t = t0; t < t1; t++) {
+    b.q0 = cn_gemm_f32_band(&rows, t, bands), b.m = cn_gemm_f32_band(&rows, t + 1, bands) - b.q0;
+    band(&b);
   }
+}
+
+/* ---- a head by many threads: keys and values are packed together, then each computes bands of its own ---- */
+typedef struct cn_attention_phase_f32 {
+  const cn_attention_f32_args *a;
+  void (*band)(cn_attention_band_f32 *b);
+  float *scratch;
+  size_t rows, floats, shares; /* of a band; its scores; of the phase */
+} cn_attention_phase_f32;
+
+/* NR keys each, then as many values. */
+CN_INLINE size_t cn_attention_pack_units(const cn_attention_f32_args *a) { return 2 * cn_ceil_div(a->keys, CN_GEMM_F32_NR); }
+
+CN_DRIVER void cn_attention_pack_share_f32(void *arg, size_t i) {
+  const cn_attention_phase_f32 *p = (const cn_attention_phase_f32 *)arg;
+  const cn_attention_f32_args *a = p->a;
+  const size_t nr = CN_GEMM_F32_NR, all = cn_attention_pack_units(a), end = cn_share(all, i + 1, p->shares);
+  float *v = p->scratch + cn_round_up(a->keys, nr) * a->depth;
+  for (size_t u = cn_share(all, i, p->shares); u < end; u++) {
+    const size_t t = u % (all / 2) * nr, n = cn_min(nr, a->keys - t), tile = t / CN_ATTENTION_KEYS * CN_ATTENTION_KEYS;
+    const size_t whole = cn_min(CN_ATTENTION_KEYS, a->keys - tile);
+    if (u < all / 2) cn_pack_operand_f32(a->k + t * a->k_ts, a->k_ds, a->k_ts, a->depth, n, p->scratch + t * a->depth);
+    for (size_t e = 0; e < a->width && u >= all / 2; e += nr)
+      cn_pack_operand_f32(a->v + t * a->v_ts + e * a->v_es, a->v_ts, a->v_es, n, cn_min(nr, a->width - e),
+                          v + tile * cn_round_up(a->width, nr) + e * whole + (t - tile) * nr);
+  }
+}
+
+CN_DRIVER void cn_attention_bands_share_f32(void *arg, size_t i) {
+  const cn_attention_phase_f32 *p = (const cn_attention_phase_f32 *)arg;
+  const cn_attention_f32_args *a = p->a;
+  const size_t bands = cn_ceil_div(a->queries, p->rows), end = cn_share(bands, i + 1, p->shares);
+  cn_attention_band_f32 b = cn_attention_band_at_f32(a, p->scratch, p->scratch + cn_attention_packed_floats(a) + i * p->floats, p->rows);
+  for (size_t t = cn_share(bands, i, p->shares); t < end; t++) {
+    b.q0 = cn_share(a->queries, t, bands), b.m = cn_share(a->queries, t + 1, bands) - b.q0;
+    p->band(&b);
+  }
+}
+
+/* Floats of the scores of so many queries, in whole lines. */
+CN_INLINE size_t cn_attention_band_floats(size_t rows) { return cn_round_up(rows * (CN_ATTENTION_KEYS + 2), 16); }
+
+/* One tile of queries a band, or more where the room is there and each thread still has one; of four queries at least, so that none of equal bands has
+ * one alone, whose products are summed in another order. Nonzero: it could not be handed out. */
+CN_DRIVER int cn_attention_phases_f32(const cn_attention_f32_args *a, float *scratch, size_t room, const cn_spread *spread, void (*band)(cn_attention_band_f32 *b)) {
+  const size_t mr = cn_max(CN_GEMM_F32_MR, 4), left = room - cn_attention_packed_floats(a);
+  cn_attention_phase_f32 p = {a, band, scratch, mr, cn_attention_band_floats(mr), cn_min(spread->threads, cn_attention_pack_units(a))};
+  if (!a->packed && p.shares && spread->run(spread->user, p.shares, cn_attention_pack_share_f32, &p)) return 1;
+  p.shares = cn_max(1, cn_min(spread->threads, left / p.floats));
+  while (p.rows + mr <= CN_ATTENTION_QUERIES && cn_attention_band_floats(p.rows + mr) * p.shares <= left && (p.rows + mr) * p.shares <= cn_round_up(a->queries, mr))
+    p.rows += mr;
+  p.floats = cn_attention_band_floats(p.rows);
+  p.shares = cn_min(p.shares, cn_ceil_div(a->queries, p.rows));
+  return p.shares ? spread->run(spread->user, p.shares, cn_attention_bands_share_f32, &p) : 0;
 }
 
 /* Tasks t0 .. t1 of cn_attention_f32_tasks(a), each call with its own scratch of
  * cn_attention_f32_scratch(keys, depth, width, CN_GEMM_F32_NR) floats. No keys: zeros. */
 CN_DRIVER void cn_attention_f32(const cn_attention_f32_args *a, float *scratch, size_t t0, size_t t1) {
-  cn_attention_body_f32(a, scratch, t0, t1, cn_attention_packed_f32, cn_attention_all_f32, 1);
+  cn_attention_body_f32(a, scratch, t0, t1, cn_attention_every_key_f32, 1);
 }
 
 /* The same of a tile function that never makes less of a greater score: blocks of keys whose weights are all zero, by what it makes of the least and the
  * greatest scores that there can be, are passed over. The results are the same. */
 CN_DRIVER void cn_attention_masked_f32(const cn_attention_f32_args *a, float *scratch, size_t t0, size_t t1) {
-  cn_attention_body_f32(a, scratch, t0, t1, cn_attention_packed_f32, cn_attention_unmasked_f32, 1);
+  cn_attention_body_f32(a, scratch, t0, t1, cn_attention_unmasked_keys_f32, 1);
+}
+
+/* All tasks of either, one phase after the other by spread, with `room` floats of scratch, at least what a call of them needs. The results are the same. */
+CN_DRIVER int cn_attention_f32_spread(const cn_attention_f32_args *a, float *scratch, size_t room, const cn_spread *spread) {
+  return cn_attention_phases_f32(a, scratch, room, spread, cn_attention_every_key_f32);
+}
+
+CN_DRIVER int cn_attention_masked_f32_spread(const cn_attention_f32_args *a, float *scratch, size_t room, const cn_spread *spread) {
+  return cn_attention_phases_f32(a, scratch, room, spread, cn_attention_unmasked_keys_f32);
 }
 
 /* Whether queries are so few that packing keys and values would take longer than all else, and these can be read as they lie. */
@@ -263,12 +349,12 @@ CN_KERNEL int cn_attention_lies_f32(const cn_attention_f32_args *a) {
 
 /* Where only the call knows how many queries there are. */
 CN_DRIVER void cn_attention_f32_any(const cn_attention_f32_args *a, float *scratch, size_t t0, size_t t1) {
-  if (cn_attention_lies_f32(a)) cn_attention_body_f32(a, scratch, t0, t1, cn_attention_lying_f32, cn_attention_all_f32, 0);
+  if (cn_attention_lies_f32(a)) cn_attention_body_f32(a, scratch, t0, t1, cn_attention_lying_keys_f32, 0);
   else cn_attention_f32(a, scratch, t0, t1);
 }
 
 CN_DRIVER void cn_attention_masked_f32_any(const cn_attention_f32_args *a, float *scratch, size_t t0, size_t t1) {
-  if (cn_attention_lies_f32(a)) cn_attention_body_f32(a, scratch, t0, t1, cn_attention_lying_f32, cn_attention_all_f32, 0);
+  if (cn_attention_lies_f32(a)) cn_attention_body_f32(a, scratch, t0, t1, cn_attention_lying_keys_f32, 0);
   else cn_attention_masked_f32(a, scratch, t0, t1);
 }
 

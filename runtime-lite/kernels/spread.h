@@ -5,11 +5,11 @@
 
 #include "base.h"
 
-/* run: castnet_env.parallel_for, for `user`. shares: how many a phase is parted into, a few for each thread. */
+/* run: castnet_env.parallel_for, for `user`, on so many threads. */
 typedef struct cn_spread {
   int (*run)(void *user, size_t n, void (*fn)(void *arg, size_t i), void *arg);
   void *user;
-  size_t shares;
+  size_t threads;
 } cn_spread;
 
 #endif

@@ -416,9 +416,12 @@ CN_DRIVER void cn_winograd_after_share(void *arg, size_t i) {
   }
 }
 
+/* Shares of a phase for each thread: who is done sooner takes more. */
+#define CN_WINOGRAD_SHARES 4
+
 /* Nonzero: it could not be handed out. */
 CN_INLINE int cn_winograd_phase(cn_winograd_job *j, const cn_spread *spread, size_t units, void (*share)(void *arg, size_t i)) {
-  j->shares = cn_min(spread->shares, units);
+  j->shares = cn_min(CN_WINOGRAD_SHARES * spread->threads, units);
   return j->shares ? spread->run(spread->user, j->shares, share, j) : 0;
 }
 
@@ -428,7 +431,7 @@ CN_DRIVER int cn_winograd_spread_f32(const cn_winograd_f32_args *a, const cn_win
   for (size_t t = 0; t < a->window.images * bands; t++) {
     cn_winograd_job j = cn_winograd_job_of(a, form, scratch, t / bands, t % bands);
     if (cn_winograd_phase(&j, spread, cn_winograd_units(&j), cn_winograd_before_share)) return 1;
-    j.parts = cn_max(1, cn_min(j.count / few, cn_ceil_div(spread->shares, cn_winograd_product_units(&j))));
+    j.parts = cn_max(1, cn_min(j.count / few, cn_ceil_div(CN_WINOGRAD_SHARES * spread->threads, cn_winograd_product_units(&j))));
     if (cn_winograd_phase(&j, spread, cn_winograd_product_units(&j), cn_winograd_products_share)) return 1;
     if (cn_winograd_phase(&j, spread, cn_winograd_rows(&j) * blocks, cn_winograd_after_share)) return 1;
   }

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct Scores { float scale; const float *mask; size_t keys, products; } Scores; /* products: how many scores were not of one value along a row */
 
@@ -58,6 +59,28 @@ static cn_attention_f32_args operands(Case *c) {
 
 static float *scratch_of(Case *c, const cn_attention_f32_args *a) { return guarded(c, cn_attention_f32_scratch(a->keys, a->depth, a->width, c->set->nr)); }
 
+/* Last first. */
+static int backwards(void *user, size_t n, void (*fn)(void *arg, size_t i), void *arg) {
+  (void)user;
+  while (n-- > 0) fn(arg, n);
+  return 0;
+}
+
+/* By phases for some threads, in what scratch some slots have: the same bits, or both no number. */
+static void by_phases(Case *c, const cn_attention_f32_args *a, int masked) {
+  const cn_spread spread = {backwards, NULL, 1 + c->index % 17};
+  const size_t n = a->queries ? (a->queries - 1) * a->ldo + a->width : 0, one = cn_attention_f32_scratch(a->keys, a->depth, a->width, c->set->nr), room = one * (1 + c->index % 3);
+  cn_attention_f32_args again = *a;
+  again.out = guarded(c, n);
+  again.packed = 0;
+  if ((masked ? c->set->attention_masked_spread : c->set->attention_spread)(&again, guarded(c, room), room, &spread)) fail(c, "%s by phases failed", c->kernel);
+  for (size_t i = 0; i < a->queries; i++)
+    for (size_t e = 0; e < a->width; e++) {
+      const float is = again.out[i * a->ldo + e], was = a->out[i * a->ldo + e];
+      if (memcmp(&is, &was, sizeof is) != 0 && !(is != is && was != was)) fail(c, "%s by phases [%zu][%zu] is %g, not %g", c->kernel, i, e, (double)is, (double)was);
+    }
+}
+
 static void attention(Case *c, AttentionRun *run) {
   cn_attention_f32_args a = operands(c);
   float *mask = guarded_values(c, a.queries * a.keys);
@@ -72,6 +95,7 @@ static void attention(Case *c, AttentionRun *run) {
   a.packed = cut < tasks && pick(c, 2);
   run(&a, scratch, 0, cut);
   for (size_t i = 0; i < a.queries; i++) compare_query(c, &a, &s, i, score);
+  if (run == c->set->attention_f32) by_phases(c, &a, 0);
   free(score);
 }
 
@@ -127,6 +151,7 @@ static void masked(Case *c, AttentionRun *run, AttentionRun *plain) {
   const size_t seen = cn_min(a.keys, cn_round_up(h.end, CN_ATTENTION_CHUNK)), packs = a.queries > CN_THIN_ROWS || run == c->set->attention_masked_f32;
   if (!strange && h.blind == SIZE_MAX && h.gap >= a.keys && h.window >= a.keys && h.end && packs && s.products > a.queries * seen)
     fail(c, "%s multiplies %zu of %zu scores, of which %zu are masked", c->kernel, s.products, n, n - a.queries * h.end);
+  if (run == c->set->attention_masked_f32) by_phases(c, &a, 1);
 }
 
 void test_cn_attention_masked_f32(Case *c) { masked(c, c->set->attention_masked_f32, c->set->attention_f32); }

@@ -94,6 +94,8 @@ typedef struct KernelSet {
   void (*softmax_f32)(const cn_softmax_f32_args *s, size_t t0, size_t t1);
   size_t (*norm_f32_tasks)(const cn_norm_f32_args *a);
   void (*norm_f32)(const cn_norm_f32_args *a, size_t t0, size_t t1);
+  int (*attention_spread)(const cn_attention_f32_args *a, float *scratch, size_t room, const cn_spread *spread);
+  int (*attention_masked_spread)(const cn_attention_f32_args *a, float *scratch, size_t room, const cn_spread *spread);
   AttentionRun *attention_f32, *attention_f32_any, *attention_masked_f32, *attention_masked_f32_any;
   size_t (*attention_f32_tasks)(const cn_attention_f32_args *a);
   int (*recurrent_f32)(const cn_recurrent_f32_args *a, float *scratch);
