@@ -94,7 +94,7 @@ static bool step_spreads(const Step *s) { return s->kind == STEP_RECURRENT && s-
 /* Behind the parameters of a function that does the shares s0 .. s1, where it is one. */
 static void finish_shares(KernelPrinter *k, StrBuf *rest, Str params) {
   const StepShare *share = &k->step->share;
-  sb_puts(rest, step_spreads(k->step) ? "(const castnet_env *e, " : k->spreads ? "(const cn_spread *spread, " : "(");
+  sb_puts(rest, step_spreads(k->step) ? "(const castnet_env *e, " : share->spread ? "(const cn_spread *spread, " : "(");
   sb_str(rest, params);
   sb_puts(rest, k->parted ? ", size_t s0, size_t s1) {\n" : ") {\n");
   if (!k->parted || !share->slot) return;
@@ -122,9 +122,9 @@ void kernel_finish(KernelPrinter *k) {
   const bool spreads = step_spreads(s);
   sb_str(&rest, sb_view(&unused));
   sb_printf(&rest, "%s%s}\n", k->body.data, spreads ? "  return CASTNET_OK;\n" : "");
-  Str name = emit_function(c, s, spreads || k->spreads ? "int" : "void", sb_view(&comment), sb_view(&rest));
+  Str name = emit_function(c, s, spreads || s->share.spread ? "int" : "void", sb_view(&comment), sb_view(&rest));
   if (spreads) emit_call(c, s, name, true, str_c(arena_printf(c->arena, "&e, %s", args.data).ptr));
-  else if (k->parted) emit_shares(c, s, name, k->spreads, sb_view(&params), sb_view(&args));
+  else if (k->parted) emit_shares(c, s, name, sb_view(&params), sb_view(&args));
   else emit_call(c, s, name, false, sb_view(&args));
 }
 
@@ -337,12 +337,11 @@ static void print_blocked_calls(KernelPrinter *k, const ConvStep *v) {
 
 static void print_winograd_call(KernelPrinter *k, size_t side) {
   Arena *arena = k->c->arena;
-  const bool parted = k->step->share.n;
-  const char *before = parted ? "const int failed = " : "(void)", *spread = parted ? "spread" : "NULL";
+  const bool phases = k->step->share.spread;
+  const char *before = phases ? "const int failed = " : "(void)", *spread = phases ? "spread" : "NULL";
   kernel_tasks(k, 2, arena_printf(arena, "%scn_winograd_f32_%zux%zu(&a, scratch, %s", before, side, side, spread).ptr,
                arena_printf(arena, "cn_winograd_tasks(&a, %zu)", side).ptr);
-  if (parted) sb_puts(&k->body, "  return failed ? CASTNET_ERR_OP : CASTNET_OK;\n");
-  if (parted) k->spreads = k->step->share.n + 1;
+  if (phases) sb_puts(&k->body, "  return failed ? CASTNET_ERR_OP : CASTNET_OK;\n");
 }
 
 /* The depthwise convolution whose pixels the step computes as it goes, as `before`; the function that does. */

@@ -17,7 +17,6 @@ typedef struct KernelPrinter {
   size_t line;        /* of the arguments' initialiser: where its last line starts in body, */
   bool first;         /* and whether an item is the first between braces */
   bool parted;        /* the body does the shares s0 .. s1 of the step's alone */
-  uint32_t spreads;   /* the body has a `spread`, too, and returns a status (emit_shares) */
 } KernelPrinter;
 
 KernelPrinter kernel_printer(EmitCtx *c, const Step *s);

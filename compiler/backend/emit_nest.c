@@ -357,7 +357,7 @@ bool emit_nest(EmitCtx *c, const Step *s) {
   sb_str(&rest, sb_view(&unused));
   sb_printf(&rest, "%s%s}\n", body.data, p.may_fail ? "  return CASTNET_OK;\n" : "");
   Str name = emit_function(c, s, p.may_fail ? "int" : "void", sb_view(&comment), sb_view(&rest));
-  if (parted) emit_shares(c, s, name, 0, sb_view(&params), sb_view(&args));
+  if (parted) emit_shares(c, s, name, sb_view(&params), sb_view(&args));
   else emit_call(c, s, name, p.may_fail, sb_view(&args));
   return true;
 }

@@ -40,14 +40,12 @@ bool emit_norm(EmitCtx *c, const Step *s) {
   return true;
 }
 
-/* Where the workspace has room for few shares many threads take one head after the other, all of them. Returns from how many on; 0: never. */
-static uint32_t print_spread(KernelPrinter *k, const ContractStep *s, const char *masked, unsigned indent) {
-  const StepShare *share = &k->step->share;
+/* All of a head by the threads that there are, where these take one after the other. */
+static void print_spread(KernelPrinter *k, const char *masked, unsigned indent) {
   DimCtx *d = k->c->program->dims;
-  if (!k->parted || !share->slot || share->elements || !dim_is_const(s->m, NULL)) return 0;
+  const StepShare *share = &k->step->share;
   const Str room = kernel_size(k, dim_floordiv(d, dim_mulc(d, share->slot, share->n), dim_const(d, sizeof(float))));
-  sb_printf(&k->body, "%*sif (spread && cn_attention_%sf32_spread(&a, scratch, %s, spread)) return CASTNET_ERR_OP;\n%*sif (!spread) ", (int)indent, "", masked, room.ptr, (int)indent, "");
-  return 2 * share->n;
+  sb_printf(&k->body, "%*sif (spread && cn_attention_%sf32_spread(&a, scratch, %s, spread)) return CASTNET_ERR_OP;\n", (int)indent, "", masked, room.ptr);
 }
 
 static void print_batches(KernelPrinter *k, const AttentionStep *v, const Str *names, const TileFunction *tile, const TileFunction *finish) {
@@ -68,10 +66,11 @@ static void print_batches(KernelPrinter *k, const AttentionStep *v, const Str *n
   emit_tile_move(k, finish, s->n_batch, indent);
   if (shared) sb_printf(&k->body, "%*sa.packed = a.k == keys && a.v == values;\n%*skeys = a.k, values = a.v;\n", (int)indent, "", (int)indent, "");
   const char *masked = v->masked && tile->name.len ? "masked_" : "";
-  k->spreads = print_spread(k, s, masked, indent);
-  sb_printf(&k->body, "%*scn_attention_%sf32%s(&a, scratch, %s);\n", k->spreads ? 0 : (int)indent, "", masked, dim_is_const(s->m, NULL) ? "" : "_any", range);
+  const bool spreads = k->step->share.spread;
+  if (spreads) print_spread(k, masked, indent);
+  sb_printf(&k->body, "%*s%scn_attention_%sf32%s(&a, scratch, %s);\n", (int)indent, "", spreads ? "if (!spread) " : "", masked, dim_is_const(s->m, NULL) ? "" : "_any", range);
   kernel_batches_end(k, s);
-  if (k->spreads) sb_puts(&k->body, "  return CASTNET_OK;\n");
+  if (spreads) sb_puts(&k->body, "  return CASTNET_OK;\n");
 }
 
 /* Whether all that is done to the scores is a product with a positive number, which the exponential takes. */

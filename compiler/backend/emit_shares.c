@@ -41,15 +41,15 @@ static Str print_struct(EmitCtx *c, Str name, const Params *ps) {
   return own;
 }
 
-static Str print_part(EmitCtx *c, Str name, uint32_t spreads, Str call, const Params *ps) {
+static Str print_part(EmitCtx *c, const StepShare *share, Str name, Str call, const Params *ps) {
   StrBuf b = sb_new(c->arena);
   sb_printf(&b, "(void *arg, size_t s0, size_t s1) {\n  const struct %.*s *call = arg;\n", STR_WHOLE(call));
-  sb_printf(&b, "  if (s0 < s1) %s%.*s(%s%s, s0, s1);\n}\n", spreads ? "(void)" : "", STR_WHOLE(name), spreads ? "NULL, " : "",
+  sb_printf(&b, "  if (s0 < s1) %s%.*s(%s%s, s0, s1);\n}\n", share->spread ? "(void)" : "", STR_WHOLE(name), share->spread ? "NULL, " : "",
             name_list(c->arena, ps, "call->").ptr); /* an empty range has no scratch */
   return emit_beside(c, name, "part", "void", sb_view(&b));
 }
 
-static Str print_shares(EmitCtx *c, const StepShare *share, Str name, uint32_t spreads, Str call, Str part, const Params *ps) {
+static Str print_shares(EmitCtx *c, const StepShare *share, Str name, Str call, Str part, const Params *ps) {
   StrBuf b = sb_new(c->arena);
   const Str names = name_list(c->arena, ps, "");
   sb_puts(&b, "(const castnet_env *e");
@@ -60,10 +60,10 @@ static Str print_shares(EmitCtx *c, const StepShare *share, Str name, uint32_t s
     emit_dim(c, &b, share->elements);
     sb_printf(&b, " < %lld", (long long)share->least);
   }
-  if (spreads) {
+  if (share->spread) {
     sb_printf(&b, ") return %.*s(NULL, %s, 0, %u);\n", STR_WHOLE(name), names.ptr, share->n);
     sb_puts(&b, "  const cn_spread spread = {e->parallel_for, e->parallel_user, e->threads};\n");
-    sb_printf(&b, "  if (e->threads >= %u) return %.*s(&spread, %s, 0, %u);\n", spreads, STR_WHOLE(name), names.ptr, share->n);
+    sb_printf(&b, "  if (e->threads >= %u) return %.*s(&spread, %s, 0, %u);\n", share->spread, STR_WHOLE(name), names.ptr, share->n);
   } else {
     sb_printf(&b, ") {\n    %.*s(%s, 0, %u);\n    return CASTNET_OK;\n  }\n", STR_WHOLE(name), names.ptr, share->n);
   }
@@ -72,16 +72,16 @@ static Str print_shares(EmitCtx *c, const StepShare *share, Str name, uint32_t s
   return emit_beside(c, name, "shares", "int", sb_view(&b));
 }
 
-void emit_shares(EmitCtx *c, const Step *s, Str name, uint32_t spreads, Str params, Str args) {
+void emit_shares(EmitCtx *c, const Step *s, Str name, Str params, Str args) {
   StrBuf key = sb_new(c->arena);
-  sb_printf(&key, "shares of %.*s", STR_WHOLE(name));
+  sb_printf(&key, "shares of %.*s, %u", STR_WHOLE(name), s->share.few);
   if (s->share.elements) sb_printf(&key, " from %lld of %u", (long long)s->share.least, s->share.elements->id);
   Str *own = map_get(&c->shared, sb_view(&key));
   if (!own) {
     const Params ps = read_params(c->arena, params);
-    const Str call = print_struct(c, name, &ps), part = print_part(c, name, spreads, call, &ps);
+    const Str call = print_struct(c, name, &ps), part = print_part(c, &s->share, name, call, &ps);
     own = NEW(c->arena, Str);
-    *own = print_shares(c, &s->share, name, spreads, call, part, &ps);
+    *own = print_shares(c, &s->share, name, call, part, &ps);
     map_put(&c->shared, sb_view(&key), own);
   }
   StrBuf all = sb_new(c->arena);

@@ -41,9 +41,9 @@ Str emit_param(EmitParams *ps, uint32_t tensor); /* its name; added when new */
 /* "const float *restrict x0, float *restrict y" and the call's arguments (up to three results: y, y_h, y_c); restrict only where no storage is shared. */
 void emit_params_text(EmitParams *ps, const uint32_t *out, uint32_t n_out, StrBuf *params, StrBuf *args);
 /* A step by shares: `name` does the shares s0 .. s1 as its last two arguments say. Prints what runs it on the environment's threads, or
- * all of it at once where there are none, and the call. params, args: of `name`, without the two. spreads: from so many threads on `name`
- * hands out all of the step itself, by a cn_spread before them, and it returns a status; 0: it does not. */
-void emit_shares(EmitCtx *c, const Step *s, Str name, uint32_t spreads, Str params, Str args);
+ * all of it at once where there are none, and the call. params, args: of `name`, without the two. Where the step's
+ * share has a `spread`, `name` has a cn_spread before them, by which it hands out all of the step, or NULL, and returns a status. */
+void emit_shares(EmitCtx *c, const Step *s, Str name, Str params, Str args);
 void emit_access_symbols(EmitCtx *c, SymbolSet *s, const Access *a, uint32_t n, uint32_t n_axes);
 void emit_expr_symbols(EmitCtx *c, SymbolSet *s, const Expr *e);
 

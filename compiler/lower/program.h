@@ -251,6 +251,7 @@ typedef struct LoopStep {
 typedef struct StepShare {
   uint32_t n;          /* shares; 0: the step runs whole */
   uint32_t few;        /* into how many two threads take them, neighbours together: n, or a half or a fourth of it */
+  uint32_t spread;     /* from so many threads on the kernel hands out all of the step itself, phase by phase; 0: never */
   uint32_t axis;       /* of a nest's domain or a product's batches: the one that is parted; SHARE_TASKS: the kernel's own tasks are; SHARE_DIRECTIONS: a recurrent layer's two */
   const Dim *slot;     /* bytes of each share's scratch, NULL where there is none */
   const Dim *elements; /* of the result: fewer than `least` run whole; NULL: its size is known, and parting it pays */

@@ -18,6 +18,9 @@ enum { TRIPS = 3, MOST_SAVED = 100000000 };
  * which few shares alone do not do. A thread that takes some goes through the weights: a step has eight only where each is worth it, four where it is long
  * enough for four threads. Of a size that only the call knows (OPEN) all SHARES are handed out. In picoseconds. */
 enum { STEP_LEAST = 3000000, OPEN_LEAST = 8000000, SHARE_LEAST = 8000000, FOUR_LEAST = 16000000, TURN_LEAST = 1500000, MODEL_LEAST = 40000000 };
+/* A phase that a kernel hands out to more than two threads takes some 1.5 microseconds beside its work; and how many times as long as a fast machine the
+ * times below are for what has phases. */
+enum { HAND = 1500000, FAST_TILES = 8, FAST_HEADS = 4, MOST_SPREAD = 1024 };
 /* Rough times, of a lane or a byte: only how they compare to the above matters. */
 enum { PS_MAC = 350, PS_OPERATION = 500, PS_ELEMENT = 800, PS_SOFTMAX = 12000, PS_NORM = 4000, PS_WEIGHT = 20, PS_CACHED = 5, PS_PACK = 200, TYPICAL = 128 };
 
@@ -380,6 +383,24 @@ static void share_scratch(Program *p, Step *s, int64_t room) {
   p->buffers.data[scratch->buffer].n = dims[0];
 }
 
+/* How often a kernel would hand out phases of the step: Winograd's three of each band, packing and products of each head. 0: it does not. */
+static int64_t step_phases(const Program *p, const Step *s) {
+  const ConvStep *conv = s->attr;
+  if (s->kind == STEP_CONV && conv->winograd.side) return times(3 * (int64_t)conv->winograd.bands, known(p->tensors.data[s->in[0]].dims[0]));
+  if (s->kind != STEP_ATTENTION || !s->share.slot) return 0;
+  const ContractStep *scores = &((const AttentionStep *)s->attr)->scores;
+  return dim_is_const(scores->m, NULL) ? times(2, known_product(scores->batch, scores->n_batch)) : 0;
+}
+
+/* From how many threads on phases are done sooner than shares are, of which the workspace has room for few: time / threads + phases * hand < time / n + hand. */
+static uint32_t spread_from(const Program *p, const Target *t, const Step *s) {
+  const int64_t phases = step_phases(p, s), time = step_time(p, t, s) / (s->kind == STEP_CONV ? FAST_TILES : FAST_HEADS), n = s->share.n;
+  if (!phases || s->share.elements) return 0;
+  const int64_t rest = time / n - times(phases - 1, HAND);
+  if (p->parts_all) return s->share.n + 1;
+  return rest > 0 && time / rest < MOST_SPREAD ? (uint32_t)(time / rest + 1) : 0;
+}
+
 /* A model whose parts that can be shared take no longer than waking threads does runs on one. */
 static bool model_is_worth_it(const Program *p, const Target *t) {
   int64_t time = 0;
@@ -425,6 +446,7 @@ void program_share(Program *p, const Target *t, bool all) {
     Step *s = &p->main.steps.data[i];
     if (!worth) s->share = (StepShare){0};
     else if (s->share.n && s->scratch != NO_TENSOR && (s->kind != STEP_RECURRENT || s->share.axis == SHARE_DIRECTIONS)) share_scratch(p, s, least + least / 10 - live[i]);
+    if (s->share.n) s->share.spread = spread_from(p, t, s);
   }
   p->longest_trip = worth && !all ? longest_trip(p, t) : 0;
   arena_free(scratch);
