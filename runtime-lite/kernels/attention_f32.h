@@ -35,6 +35,13 @@ CN_INLINE size_t cn_attention_f32_scratch(size_t keys, size_t depth, size_t widt
   return cn_round_up(keys, nr) * depth + keys * cn_round_up(width, nr) + CN_ATTENTION_QUERIES * (CN_ATTENTION_KEYS + 2);
 }
 
+/* Where in it V lies, and the scores. */
+CN_INLINE size_t cn_attention_values_at(const cn_attention_f32_args *a) { return cn_round_up(a->keys, CN_GEMM_F32_NR) * a->depth; }
+
+CN_INLINE size_t cn_attention_scores_at(const cn_attention_f32_args *a) {
+  return cn_attention_values_at(a) + a->keys * cn_round_up(a->width, CN_GEMM_F32_NR);
+}
+
 CN_KERNEL void cn_row_scale_f32(float *x, float by, size_t n) {
   for (size_t i = 0; i < n; i += CN_VF32_LANES)
     cn_vf32_store_n(x + i, cn_vf32_mul(cn_vf32_load_n(x + i, n - i), cn_vf32_set1(by)), n - i);
@@ -240,23 +247,17 @@ CN_DRIVER void cn_attention_lying_keys_f32(cn_attention_band_f32 *b) { cn_attent
 
 /* keys and values, packed, at the start of the scratch; scores, for `rows` queries. */
 CN_INLINE cn_attention_band_f32 cn_attention_band_at_f32(const cn_attention_f32_args *a, const float *scratch, float *scores, size_t rows) {
-  const float *v = scratch + cn_round_up(a->keys, CN_GEMM_F32_NR) * a->depth;
   float *most = scores + rows * CN_ATTENTION_KEYS;
-  const cn_attention_band_f32 b = {.a = a, .k = scratch, .v = v, .scores = scores, .most = most, .sum = most + rows, .of_keys = -1.0f};
+  const cn_attention_band_f32 b = {.a = a, .k = scratch, .v = scratch + cn_attention_values_at(a), .scores = scores, .most = most, .sum = most + rows, .of_keys = -1.0f};
   return b;
-}
-
-/* Floats of packed keys and values. */
-CN_INLINE size_t cn_attention_packed_floats(const cn_attention_f32_args *a) {
-  return cn_round_up(a->keys, CN_GEMM_F32_NR) * a->depth + a->keys * cn_round_up(a->width, CN_GEMM_F32_NR);
 }
 
 /* packs: keys and values have to be. */
 CN_KERNEL void cn_attention_body_f32(const cn_attention_f32_args *a, float *scratch, size_t t0, size_t t1, void (*band)(cn_attention_band_f32 *b), int packs) {
   const cn_gemm_f32_args rows = {.m = a->queries};
   const size_t bands = cn_attention_f32_tasks(a), wide = cn_round_up(a->width, CN_GEMM_F32_NR);
-  cn_attention_band_f32 b = cn_attention_band_at_f32(a, scratch, scratch + cn_attention_packed_floats(a), CN_ATTENTION_QUERIES);
-  float *v = scratch + (b.v - b.k);
+  cn_attention_band_f32 b = cn_attention_band_at_f32(a, scratch, scratch + cn_attention_scores_at(a), CN_ATTENTION_QUERIES);
+  float *v = scratch + cn_attention_values_at(a);
   packs = packs && t0 < t1 && !a->packed;
   if (packs) cn_pack_operand_f32(a->k, a->k_ds, a->k_ts, a->depth, a->keys, scratch);
   for (size_t t = 0; t < a->keys && packs; t += CN_ATTENTION_KEYS)
@@ -282,7 +283,7 @@ CN_DRIVER void cn_attention_pack_share_f32(void *arg, size_t i) {
   const cn_attention_phase_f32 *p = (const cn_attention_phase_f32 *)arg;
   const cn_attention_f32_args *a = p->a;
   const size_t nr = CN_GEMM_F32_NR, all = cn_attention_pack_units(a), end = cn_share(all, i + 1, p->shares);
-  float *v = p->scratch + cn_round_up(a->keys, nr) * a->depth;
+  float *v = p->scratch + cn_attention_values_at(a);
   for (size_t u = cn_share(all, i, p->shares); u < end; u++) {
     const size_t t = u % (all / 2) * nr, n = cn_min(nr, a->keys - t), tile = t / CN_ATTENTION_KEYS * CN_ATTENTION_KEYS;
     const size_t whole = cn_min(CN_ATTENTION_KEYS, a->keys - tile);
@@ -297,7 +298,7 @@ CN_DRIVER void cn_attention_bands_share_f32(void *arg, size_t i) {
   const cn_attention_phase_f32 *p = (const cn_attention_phase_f32 *)arg;
   const cn_attention_f32_args *a = p->a;
   const size_t bands = cn_ceil_div(a->queries, p->rows), end = cn_share(bands, i + 1, p->shares);
-  cn_attention_band_f32 b = cn_attention_band_at_f32(a, p->scratch, p->scratch + cn_attention_packed_floats(a) + i * p->floats, p->rows);
+  cn_attention_band_f32 b = cn_attention_band_at_f32(a, p->scratch, p->scratch + cn_attention_scores_at(a) + i * p->floats, p->rows);
   for (size_t t = cn_share(bands, i, p->shares); t < end; t++) {
     b.q0 = cn_share(a->queries, t, bands), b.m = cn_share(a->queries, t + 1, bands) - b.q0;
     p->band(&b);
@@ -310,7 +311,7 @@ CN_INLINE size_t cn_attention_band_floats(size_t rows) { return cn_round_up(rows
 /* One tile of queries a band, or more where the room is there and each thread still has one; of four queries at least, so that none of equal bands has
  * one alone, whose products are summed in another order. Nonzero: it could not be handed out. */
 CN_DRIVER int cn_attention_phases_f32(const cn_attention_f32_args *a, float *scratch, size_t room, const cn_spread *spread, void (*band)(cn_attention_band_f32 *b)) {
-  const size_t mr = cn_max(CN_GEMM_F32_MR, 4), left = room - cn_attention_packed_floats(a);
+  const size_t mr = cn_max(CN_GEMM_F32_MR, 4), left = room - cn_attention_scores_at(a);
   cn_attention_phase_f32 p = {a, band, scratch, mr, cn_attention_band_floats(mr), cn_min(spread->threads, cn_attention_pack_units(a))};
   if (!a->packed && p.shares && spread->run(spread->user, p.shares, cn_attention_pack_share_f32, &p)) return 1;
   p.shares = cn_max(1, cn_min(spread->threads, left / p.floats));

@@ -59,16 +59,9 @@ static cn_attention_f32_args operands(Case *c) {
 
 static float *scratch_of(Case *c, const cn_attention_f32_args *a) { return guarded(c, cn_attention_f32_scratch(a->keys, a->depth, a->width, c->set->nr)); }
 
-/* Last first. */
-static int backwards(void *user, size_t n, void (*fn)(void *arg, size_t i), void *arg) {
-  (void)user;
-  while (n-- > 0) fn(arg, n);
-  return 0;
-}
-
 /* By phases for some threads, in what scratch some slots have: the same bits, or both no number. */
 static void by_phases(Case *c, const cn_attention_f32_args *a, int masked) {
-  const cn_spread spread = {backwards, NULL, 1 + c->index % 17};
+  const cn_spread spread = {run_backwards, NULL, 1 + c->index % 17};
   const size_t n = a->queries ? (a->queries - 1) * a->ldo + a->width : 0, one = cn_attention_f32_scratch(a->keys, a->depth, a->width, c->set->nr), room = one * (1 + c->index % 3);
   cn_attention_f32_args again = *a;
   again.out = guarded(c, n);

@@ -126,6 +126,7 @@ void checks_end(Case *c);
 
 /* |got - want| <= bound, NaN and infinities alike. */
 int close_enough(float got, double want, double bound);
+int run_backwards(void *user, size_t n, void (*fn)(void *arg, size_t i), void *arg); /* what cn_spread.run may be: the last first */
 
 /* A random window of one to three dimensions; channels and groups are left to the caller. flat: nothing slides. */
 cn_window pick_geometry(Case *c, int flat, int dilated_input);

@@ -70,6 +70,12 @@ void fail(Case *c, const char *fmt, ...) {
   va_end(ap);
 }
 
+int run_backwards(void *user, size_t n, void (*fn)(void *arg, size_t i), void *arg) {
+  (void)user;
+  while (n-- > 0) fn(arg, n);
+  return 0;
+}
+
 int close_enough(float got, double want, double bound) {
   if (isnan(want)) return isnan(got);
   if (isinf(want)) return got == want;

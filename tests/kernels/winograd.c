@@ -99,13 +99,6 @@ static cn_winograd_f32_args winograd_args(Case *c, const cn_conv_f32_args *a, si
   return w;
 }
 
-/* Last first. */
-static int backwards(void *user, size_t n, void (*fn)(void *arg, size_t i), void *arg) {
-  (void)user;
-  while (n-- > 0) fn(arg, n);
-  return 0;
-}
-
 /* All tasks of some cases by phases. */
 static void run(Case *c, const cn_conv_f32_args *a, float *scratch, size_t t0, size_t t1, size_t n) {
   cn_winograd_f32_args w = winograd_args(c, a, n);
@@ -114,7 +107,7 @@ static void run(Case *c, const cn_conv_f32_args *a, float *scratch, size_t t0, s
   w.in = x.in;
   w.out = x.out;
   w.ep = x.ep;
-  const cn_spread phases = {backwards, NULL, 1 + c->index % 29};
+  const cn_spread phases = {run_backwards, NULL, 1 + c->index % 29};
   const int spread = c->index % 2 && t0 == 0 && t1 == cn_winograd_tasks(&w, n);
   if ((n == 2 ? c->set->winograd_f32_2x2 : c->set->winograd_f32_4x4)(&w, scratch, spread ? &phases : NULL, t0, t1)) fail(c, "%s failed", c->kernel);
   blocked_result(c, a, w.window.m, x.out);
