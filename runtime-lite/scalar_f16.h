@@ -52,6 +52,21 @@ CN_INLINE uint16_t cn_cast_f32_bf16(float x) {
   return (uint16_t)cn_pick_u32(x == x, rounded, u >> 16 | (uint32_t)((u & 0x7f0000u) == 0) << 6);
 }
 
+/* x rounded to f16, as f32 still: what widens again what was cast, but that a NaN becomes a quiet one, as those that arithmetic makes are. Adding 3/2 * 2^13 of x's power of two leaves no more digits than f16 has,
+ * of its subnormals, too, whose power is that of its least normal number; scaling makes infinities of what is too large. */
+CN_INLINE float cn_round_f16_f32(float x) {
+  const uint32_t u = cn_bits_f32(x), e = u & 0x7f800000u;
+  const uint32_t least = e < 113u << 23 ? 113u << 23 : e, power = least > 143u << 23 ? 143u << 23 : least;
+  const float magic = cn_from_bits_f32(power + (13u << 23 | 1u << 22)), up = cn_from_bits_f32(239u << 23), down = cn_from_bits_f32(15u << 23);
+  const float y = ((x + magic) - magic) * up * down;
+  return cn_from_bits_f32((cn_bits_f32(y) & 0xffffe000u) | (u & 0x80000000u));
+}
+
+CN_INLINE float cn_round_bf16_f32(float x) {
+  const uint32_t u = cn_bits_f32(x);
+  return cn_from_bits_f32(cn_pick_u32(x == x, u + 0x7fffu + ((u >> 16) & 1), u | 1u << 22) & 0xffff0000u);
+}
+
 /* Rounded to odd: a later rounding to a much narrower format is then the rounding of x itself. */
 CN_INLINE float cn_odd_f64_f32(double x) {
   const float y = (float)x;

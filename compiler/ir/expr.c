@@ -32,8 +32,15 @@ static uint32_t expr_append(Arena *a, Expr *e, ExprNode n) {
   return e->n++;
 }
 
+/* Whether x is rounded to the type that a cast makes of it, which rounds. */
+static bool is_rounded_for(const Expr *e, DType to, uint32_t x) {
+  const ExprNode *n = &e->nodes[x];
+  return n->kind == EXPR_FN && ((n->fn == SC_round_f16 && to == DT_f16) || (n->fn == SC_round_bf16 && to == DT_bf16));
+}
+
 uint32_t expr_push(Arena *a, Expr *e, ExprNode n) {
   uint32_t floor = e->n > SHARE_WINDOW ? e->n - SHARE_WINDOW : 0;
+  if (n.kind == EXPR_CAST && is_rounded_for(e, n.type, n.args[0])) n.args[0] = e->nodes[n.args[0]].args[0];
   for (uint32_t i = e->n; i-- > floor;)
     if (node_same(&e->nodes[i], &n)) return i;
   return expr_append(a, e, n);

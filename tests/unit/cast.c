@@ -98,6 +98,17 @@ static void narrow_floats(void **state) {
   assert_true(isinf(widen(DT_f16, 0x7c00)) && isnan(widen(DT_f16, 0x7c01)) && isinf(widen(DT_f8e5m2, 0xfc)));
 }
 
+/* Rounding in f32 is widening what was cast, for every float a thousand apart; NaNs become quiet. */
+static void rounded_in_place(void **state) {
+  (void)state;
+  for (uint64_t u = 0; u <= UINT32_MAX; u += 997) {
+    const float x = cn_from_bits_f32((uint32_t)u);
+    const uint32_t quiet = x == x ? 0 : UINT32_C(1) << 22;
+    assert_int_equal(cn_bits_f32(cn_round_f16_f32(x)), cn_bits_f32(cn_cast_f16_f32(cn_cast_f32_f16(x))) | quiet);
+    assert_int_equal(cn_bits_f32(cn_round_bf16_f32(x)), cn_bits_f32(cn_cast_bf16_f32(cn_cast_f32_bf16(x))) | quiet);
+  }
+}
+
 static void powers_of_two(void **state) {
   (void)state;
   for (uint32_t code = 0; code < 255; code++) {
@@ -250,7 +261,7 @@ static void bits_of_numbers(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(narrow_floats),    cmocka_unit_test(powers_of_two), cmocka_unit_test(to_integers),
+      cmocka_unit_test(narrow_floats),    cmocka_unit_test(rounded_in_place), cmocka_unit_test(powers_of_two), cmocka_unit_test(to_integers),
       cmocka_unit_test(between_integers), cmocka_unit_test(one_rounding),  cmocka_unit_test(sub_byte),
       cmocka_unit_test(packed),           cmocka_unit_test(long_strips_in_pieces), cmocka_unit_test(bits_come_back),
       cmocka_unit_test(bits_of_numbers),
