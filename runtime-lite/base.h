@@ -69,6 +69,13 @@
 #define CN_OPAQUE(p) ((void)(p))
 #endif
 
+/* The array x is written and read in memory there. */
+#if defined(__GNUC__)
+#define CN_IN_MEMORY(x) __asm__("" : "+m"(x))
+#else
+#define CN_IN_MEMORY(x) ((void)(x))
+#endif
+
 /* Steps a turn of a loop over registers: of n, gcc 12 spills some. */
 #if defined(__clang__)
 #define CN_TURN(n) (n)

@@ -4,6 +4,7 @@
 #define CN_SCALAR_F16_H
 
 #include "base.h"
+#include "scalar_float.h"
 #include <stdint.h>
 
 /* c ? a : b with c 0 or 1, without a branch */

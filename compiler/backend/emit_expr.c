@@ -354,7 +354,7 @@ void expr_print_depth(ExprPrinter *p, StrBuf *b, unsigned depth, unsigned indent
 }
 
 /* ---- functions of lanes: compilers make no vectors of those that look up tables ---------------------------------------------------- */
-static bool has_vectors(ScalarFn fn) { return fn == SC_sqrt || fn == SC_erf_sqrt2 || fn == SC_gelu || fn == SC_gelu_tanh; }
+static bool has_vectors(ScalarFn fn) { return fn == SC_sqrt || fn == SC_round_f16 || fn == SC_erf_sqrt2 || fn == SC_gelu || fn == SC_gelu_tanh; }
 
 static bool is_lane_call(const ExprPrinter *p, uint32_t node, unsigned depth) {
   const ExprNode *n = &p->e->nodes[node];
@@ -400,24 +400,141 @@ static Str lanes_pointer(ExprPrinter *p, uint32_t node, const LaneLoop *loop) {
   return sb_view(&b);
 }
 
+/* What computes with vectors as the scalar function does with each lane; NULL: none does. */
+static const char *vector_name(ScalarFn fn) {
+  switch (fn) {
+    case SC_add: return "cn_vf32_add";
+    case SC_sub: return "cn_vf32_sub";
+    case SC_mul: return "cn_vf32_mul";
+    case SC_div: return "cn_vf32_div";
+    case SC_abs: return "cn_vf32_abs";
+    case SC_sqrt: return "cn_vf32_sqrt";
+    case SC_round_f16: return "cn_vf32_round_f16";
+    case SC_erf_sqrt2: return "cn_erf_sqrt2_vf32";
+    case SC_gelu: return "cn_gelu_vf32";
+    case SC_gelu_tanh: return "cn_gelu_tanh_vf32";
+    default: return NULL;
+  }
+}
+
+/* Functions of lanes by expressions of vectors: what stands between such functions, and before them, is computed in registers, too. */
+typedef struct VectorPrinter {
+  ExprPrinter *p;
+  StrBuf *b;
+  const LaneLoop *loop;
+  unsigned indent;
+  const bool *joined; /* by node: its value is needed for another's vector alone */
+} VectorPrinter;
+
+static bool has_vector(const ExprPrinter *p, uint32_t node, unsigned depth) {
+  const ExprNode *n = &p->e->nodes[node];
+  return n->kind == EXPR_FN && n->type == DT_f32 && vector_name(n->fn) && p->depth[node] >= depth && !p->computed[node].len;
+}
+
+/* Nodes whose value one other node needs, as a vector, which is or is needed for a function of lanes. */
+static const bool *joined_nodes(const ExprPrinter *p, unsigned depth) {
+  const uint32_t n = p->e->n;
+  bool *joined = NEW_ARRAY(p->c->arena, bool, n);
+  const bool *live = all_under(p, n - 1);
+  uint32_t *uses = NEW_ARRAY(p->c->arena, uint32_t, n), *user = NEW_ARRAY(p->c->arena, uint32_t, n);
+  for (uint32_t i = n; i-- > 0;) {
+    const uint32_t u = user[i];
+    joined[i] = uses[i] == 1 && has_vector(p, i, depth) && has_vector(p, u, depth) && (is_lane_call(p, u, depth) || joined[u]);
+    for (unsigned k = 0; live[i] && k < expr_node_arity(&p->e->nodes[i]); k++) uses[p->e->nodes[i].args[k]]++, user[p->e->nodes[i].args[k]] = i;
+  }
+  return joined;
+}
+
+static Str lanes_name(const ExprPrinter *p, uint32_t node) { return arena_printf(p->c->arena, "%s%us", p->prefix, node); }
+
+static void declare_lanes(const ExprPrinter *p, StrBuf *b, const LaneLoop *loop, uint32_t node, unsigned indent) { /* a vector is in one line */
+  sb_printf(b, "%*sCN_ALIGN(64) float %.*s[%d];\n", (int)indent, "", STR_WHOLE(lanes_name(p, node)), loop->lanes);
+}
+
+static const char *lanes_count(const ExprPrinter *p, const LaneLoop *loop) { return loop->count ? loop->count : arena_printf(p->c->arena, "%d", loop->lanes).ptr; }
+
+/* The node's values, lane by lane, into its declared array. */
+static void print_lane_loop(ExprPrinter *p, StrBuf *b, const LaneLoop *loop, uint32_t node, Str into, unsigned indent) {
+  p->wanted = all_under(p, node);
+  sb_printf(b, "%*sCN_LANES\n%*sfor (%s %s = 0; %s < %s; %s++) {\n", (int)indent, "", (int)indent, "", loop->type, loop->index, loop->index, lanes_count(p, loop), loop->index);
+  for (unsigned d = loop->depth; d <= p->n_axes; d++) expr_print_depth(p, b, d, indent + 2);
+  sb_printf(b, "%*s%.*s[%s] = %.*s;\n%*s}\n", (int)indent + 2, "", STR_WHOLE(into), loop->index, STR_WHOLE(expr_bare(p->text[node])), (int)indent, "");
+}
+
+static void set_computed(ExprPrinter *p, const LaneLoop *loop, uint32_t node) {
+  p->computed[node] = arena_printf(p->c->arena, "%.*s[%s]", STR_WHOLE(lanes_name(p, node)), loop->index);
+}
+
+/* The vector of a node's values in the loop over vectors, arrays of whose lanes are there. */
+static Str vector_text(const VectorPrinter *v, uint32_t node) {
+  ExprPrinter *p = v->p;
+  Arena *a = p->c->arena;
+  const ExprNode *n = &p->e->nodes[node];
+  if (p->computed[node].len) return arena_printf(a, "cn_vf32_load(%.*s + %s)", STR_WHOLE(lanes_name(p, node)), v->loop->index);
+  if (p->depth[node] < v->loop->depth) return arena_printf(a, "cn_vf32_set1(%.*s)", STR_WHOLE(expr_bare(p->text[node])));
+  const Str loaded = lanes_pointer(p, node, v->loop);
+  if (loaded.len) return arena_printf(a, "cn_vf32_load(%.*s + %s)", STR_WHOLE(loaded), v->loop->index);
+  const Str x = vector_text(v, n->args[0]);
+  if (scalar_rows[n->fn].arity == 1) return arena_printf(a, "%s(%.*s)", vector_name(n->fn), STR_WHOLE(x));
+  return arena_printf(a, "%s(%.*s, %.*s)", vector_name(n->fn), STR_WHOLE(x), STR_WHOLE(vector_text(v, n->args[1])));
+}
+
+/* Arrays of what the node's vector is made of and is none itself. */
+static void print_vector_leaves(const VectorPrinter *v, uint32_t node) {
+  ExprPrinter *p = v->p;
+  for (unsigned k = 0; k < expr_node_arity(&p->e->nodes[node]); k++) {
+    const uint32_t arg = p->e->nodes[node].args[k];
+    if (p->computed[arg].len || p->depth[arg] < v->loop->depth || lanes_pointer(p, arg, v->loop).len) continue;
+    if (v->joined[arg]) {
+      print_vector_leaves(v, arg);
+      continue;
+    }
+    declare_lanes(p, v->b, v->loop, arg, v->indent);
+    print_lane_loop(p, v->b, v->loop, arg, lanes_name(p, arg), v->indent);
+    set_computed(p, v->loop, arg);
+  }
+}
+
+/* Whether loops over lanes read node's array: clang would take the first lane from the vector that is stored, and make masked vectors of the others. */
+static bool is_read_by_lanes(const VectorPrinter *v, uint32_t node) {
+  const ExprPrinter *p = v->p;
+  const bool *live = all_under(p, p->e->n - 1);
+  for (uint32_t i = node + 1; i < p->e->n; i++)
+    for (unsigned k = 0; live[i] && k < expr_node_arity(&p->e->nodes[i]); k++)
+      if (p->e->nodes[i].args[k] == node && !v->joined[i] && !is_lane_call(p, i, v->loop->depth)) return true;
+  return node + 1 == p->e->n;
+}
+
+static void print_vector(const VectorPrinter *v, uint32_t node) {
+  ExprPrinter *p = v->p;
+  const Str name = lanes_name(p, node);
+  print_vector_leaves(v, node);
+  declare_lanes(p, v->b, v->loop, node, v->indent);
+  const char *index = v->loop->index;
+  sb_printf(v->b, "%*sfor (%s %s = 0; %s < %d; %s += CN_VF32_LANES) ", (int)v->indent, "", v->loop->type, index, index, v->loop->lanes, index);
+  sb_printf(v->b, "cn_vf32_store(%.*s + %s, %.*s);\n", STR_WHOLE(name), index, STR_WHOLE(vector_text(v, node)));
+  if (is_read_by_lanes(v, node)) sb_printf(v->b, "%*sCN_IN_MEMORY(%.*s);\n", (int)v->indent, "", STR_WHOLE(name));
+  set_computed(p, v->loop, node);
+}
+
+static void print_call(ExprPrinter *p, StrBuf *b, const LaneLoop *loop, uint32_t node, unsigned indent) {
+  const ExprNode *n = &p->e->nodes[node];
+  const Str values = lanes_name(p, node);
+  Str from = lanes_pointer(p, n->args[0], loop);
+  declare_lanes(p, b, loop, node, indent);
+  if (!from.len) print_lane_loop(p, b, loop, n->args[0], values, indent), from = values;
+  sb_printf(b, "%*scn_%s_lanes_f32(%.*s, %.*s, %s%s);\n", (int)indent, "", scalar_rows[n->fn].name, STR_WHOLE(values), STR_WHOLE(from), loop->count ? "(size_t)" : "", lanes_count(p, loop));
+  set_computed(p, loop, node);
+}
+
 void expr_print_lane_calls(ExprPrinter *p, StrBuf *b, const LaneLoop *loop, unsigned indent) {
   if (!expr_calls_lanes(p, loop->depth)) return;
-  const char *cast = loop->count ? "(size_t)" : "", *count = loop->count ? loop->count : arena_printf(p->c->arena, "%d", loop->lanes).ptr;
+  const bool vectors = !loop->count && loop->lanes % (int)(p->c->opt->target->vector_bits / 32) == 0;
+  const VectorPrinter v = {p, b, loop, indent, vectors ? joined_nodes(p, loop->depth) : NULL};
   for (uint32_t i = 0; i < p->e->n; i++) {
-    if (!is_lane_call(p, i, loop->depth)) continue;
-    const ExprNode *n = &p->e->nodes[i];
-    const Str values = arena_printf(p->c->arena, "%s%us", p->prefix, i);
-    Str from = lanes_pointer(p, n->args[0], loop);
-    sb_printf(b, "%*sCN_ALIGN(64) float %.*s[%d];\n", (int)indent, "", STR_WHOLE(values), loop->lanes); /* a vector is in one line */
-    if (!from.len) {
-      p->wanted = all_under(p, n->args[0]);
-      sb_printf(b, "%*sCN_LANES\n%*sfor (%s %s = 0; %s < %s; %s++) {\n", (int)indent, "", (int)indent, "", loop->type, loop->index, loop->index, count, loop->index);
-      for (unsigned d = loop->depth; d <= p->n_axes; d++) expr_print_depth(p, b, d, indent + 2);
-      sb_printf(b, "%*s%.*s[%s] = %.*s;\n%*s}\n", (int)indent + 2, "", STR_WHOLE(values), loop->index, STR_WHOLE(expr_bare(p->text[n->args[0]])), (int)indent, "");
-      from = values;
-    }
-    sb_printf(b, "%*scn_%s_lanes_f32(%.*s, %.*s, %s%s);\n", (int)indent, "", scalar_rows[n->fn].name, STR_WHOLE(values), STR_WHOLE(from), cast, count);
-    p->computed[i] = arena_printf(p->c->arena, "%.*s[%s]", STR_WHOLE(values), loop->index);
+    if (!is_lane_call(p, i, loop->depth) || (vectors && v.joined[i])) continue;
+    if (vectors) print_vector(&v, i);
+    else print_call(p, b, loop, i, indent);
   }
   p->wanted = all_under(p, p->e->n - 1); /* not again what only the calls needed */
 }

@@ -147,6 +147,7 @@ bool passes_run(Ir *ir, PassOptions opt) {
                            {"product", pass_product, opt.optimise},
                            {"heads", pass_heads, opt.optimise},
                            {"widen", pass_widen, opt.optimise && opt.widen},
+                           {"fold", pass_fold, opt.optimise && opt.widen}, /* legalise asks which operands are constants */
                            {"legalise", !opt.optimise ? legalise_for_nests : !opt.kernels ? legalise_for_few : opt.blocks ? legalise_for_blocks : legalise_for_all, true},
                            {"power", pass_power, opt.optimise}, /* behind raise, which knows some */
                            {"sink", pass_sink, opt.optimise},

@@ -50,7 +50,7 @@ static bool is_computed(const Expr *e, uint32_t x, Value *const *in) {
   const ExprNode *n = &e->nodes[x];
   if (n->kind == EXPR_FN) return !is_exact(n->fn);
   const Node *def = n->kind == EXPR_INPUT && in ? in[n->operand]->def : NULL;
-  if (!def || def->op != OP_POINTWISE) return def && (def->op == OP_CONV || def->op == OP_CONTRACT || def->op == OP_NORM || def->op == OP_SOFTMAX);
+  if (!def || def->op != OP_POINTWISE) return def && (def->op == OP_CONV || def->op == OP_CONTRACT || def->op == OP_NORM || def->op == OP_SOFTMAX || def->op == OP_RECURRENT);
   const Expr *of = &((const PointwiseAttr *)def->attr)->expr;
   return is_computed(of, of->n - 1, NULL);
 }
@@ -85,7 +85,7 @@ static bool widen_pointwise(Builder *b, const Node *n, Value **ret, Widen *w) {
   for (uint32_t i = 0; i < from->n; i++) any |= is_16(from->nodes[i].type) && (from->nodes[i].kind != EXPR_INPUT || wide_of(w, n->in[from->nodes[i].operand]));
   if (!any) return false;
   Value **in = NEW_ARRAY(a, Value *, n->n_in);
-  for (uint32_t k = 0; k < n->n_in; k++) in[k] = wide_of(w, n->in[k]) ? wide_of(w, n->in[k]) : n->in[k];
+  for (uint32_t k = 0; k < n->n_in; k++) in[k] = wide_of(w, n->in[k]) || n->in[k]->data ? widened(b, w, n->in[k]) : n->in[k];
   uint32_t *map = NEW_ARRAY(a, uint32_t, from->n);
   Expr e = {0};
   for (uint32_t i = 0; i < from->n; i++) {

@@ -5,6 +5,7 @@
 #define CN_KERNELS_LANES_F32_H
 
 #include "base.h"
+#include "scalar_f16.h"
 #include "scalar_special.h"
 #include "scalar_sqrt.h"
 
@@ -58,6 +59,8 @@ CN_KERNEL void cn_lanes_f32(float *out, const float *x, size_t n, cn_vf32 (*vect
 }
 
 CN_KERNEL void cn_sqrt_lanes_f32(float *out, const float *x, size_t n) { cn_lanes_f32(out, x, n, cn_vf32_sqrt, cn_sqrt_f32); }
+
+CN_KERNEL void cn_round_f16_lanes_f32(float *out, const float *x, size_t n) { cn_lanes_f32(out, x, n, cn_vf32_round_f16, cn_round_f16_f32); }
 
 CN_KERNEL void cn_erf_sqrt2_lanes_f32(float *out, const float *x, size_t n) { cn_lanes_f32(out, x, n, cn_erf_sqrt2_vf32, cn_erf_sqrt2_f32); }
 

@@ -6,7 +6,7 @@
 #include "base.h"
 #include <immintrin.h>
 
-#define CN_SIMD __attribute__((target("avx2,fma")))
+#define CN_SIMD __attribute__((target("avx2,fma,f16c")))
 
 /* 6 x 16: twelve accumulators, two vectors of B, one broadcast of A: 15 of 16 registers (tiles: targets/x86-64-v3.def). */
 #define CN_GEMM_F32_MR 6
@@ -136,6 +136,8 @@ CN_KERNEL cn_vf32 cn_vf32_mul(cn_vf32 a, cn_vf32 b) { return _mm256_mul_ps(a, b)
 CN_KERNEL cn_vf32 cn_vf32_div(cn_vf32 a, cn_vf32 b) { return _mm256_div_ps(a, b); }
 
 CN_KERNEL cn_vf32 cn_vf32_sqrt(cn_vf32 a) { return _mm256_sqrt_ps(a); }
+
+CN_KERNEL cn_vf32 cn_vf32_round_f16(cn_vf32 a) { return _mm256_cvtph_ps(_mm256_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT)); }
 
 CN_KERNEL cn_vf32 cn_vf32_fma(cn_vf32 a, cn_vf32 b, cn_vf32 c) { return _mm256_fmadd_ps(a, b, c); }
 

@@ -8,6 +8,7 @@
 #define CN_SIMD_PORTABLE_H
 
 #include "base.h"
+#include "scalar_f16.h"
 #include "scalar_float.h"
 #include "scalar_sqrt.h"
 
@@ -87,6 +88,9 @@ CN_INLINE cn_vf32 cn_vf32_mul(cn_vf32 a, cn_vf32 b) { return a * b; }
 CN_INLINE cn_vf32 cn_vf32_div(cn_vf32 a, cn_vf32 b) { return a / b; }
 
 CN_INLINE cn_vf32 cn_vf32_sqrt(cn_vf32 a) { return cn_sqrt_f32(a); }
+
+/* Rounded to f16, and NaNs to quiet ones. */
+CN_INLINE cn_vf32 cn_vf32_round_f16(cn_vf32 a) { return cn_round_f16_f32(a); }
 
 /* a * b + c; with one rounding where the ISA has it, with two here. */
 CN_INLINE cn_vf32 cn_vf32_fma(cn_vf32 a, cn_vf32 b, cn_vf32 c) { return a * b + c; }

@@ -10,6 +10,7 @@ int cpu_has(const char *feature, size_t n) {
   if (n == sizeof name - 1 && !memcmp(feature, name, n)) return __builtin_cpu_supports(name)
   FEATURE("avx2");
   FEATURE("fma");
+  if (n == 4 && !memcmp(feature, "f16c", n)) return cn_isa_x86() >= 3; /* no word of clang 14 */
   FEATURE("avx512f");
   FEATURE("avx512vl");
   FEATURE("avx512bw");

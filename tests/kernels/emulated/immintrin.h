@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* Whatever a function asks of the CPU, this is what it gets. */
-#define target(features) target("avx2,fma")
+#define target(features) target("avx2,fma,f16c")
 
 typedef struct EmulatedFloats {
   __m256 lo, hi;
@@ -31,7 +31,7 @@ typedef union EmulatedLanes {
 #define __m512i EmulatedInts
 #define __mmask16 uint16_t
 
-#define EMULATED(type) static inline __attribute__((always_inline, unused, target("avx2,fma"))) type
+#define EMULATED(type) static inline __attribute__((always_inline, unused, target("avx2,fma,f16c"))) type
 
 /* ---- halves: a function of AVX2 for each ---- */
 #define EMULATED_BINARY(name, type, half) \
@@ -71,6 +71,17 @@ EMULATED(EmulatedFloats) emulated_fmadd_ps(EmulatedFloats a, EmulatedFloats b, E
 
 #define _mm512_sqrt_ps emulated_sqrt_ps
 EMULATED(EmulatedFloats) emulated_sqrt_ps(EmulatedFloats a) { return (EmulatedFloats){_mm256_sqrt_ps(a.lo), _mm256_sqrt_ps(a.hi)}; }
+
+#define _mm512_cvtps_ph emulated_cvtps_ph
+EMULATED(__m256i) emulated_cvtps_ph(EmulatedFloats a, int to_nearest) {
+  (void)to_nearest;
+  return _mm256_set_m128i(_mm256_cvtps_ph(a.hi, _MM_FROUND_TO_NEAREST_INT), _mm256_cvtps_ph(a.lo, _MM_FROUND_TO_NEAREST_INT));
+}
+
+#define _mm512_cvtph_ps emulated_cvtph_ps
+EMULATED(EmulatedFloats) emulated_cvtph_ps(__m256i a) {
+  return (EmulatedFloats){_mm256_cvtph_ps(_mm256_castsi256_si128(a)), _mm256_cvtph_ps(_mm256_extracti128_si256(a, 1))};
+}
 
 #define _mm512_cvtepi32_ps emulated_cvtepi32_ps
 EMULATED(EmulatedFloats) emulated_cvtepi32_ps(EmulatedInts a) { return (EmulatedFloats){_mm256_cvtepi32_ps(a.lo), _mm256_cvtepi32_ps(a.hi)}; }
