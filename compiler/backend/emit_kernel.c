@@ -628,13 +628,13 @@ bool emit_contract(EmitCtx *c, const Step *s) {
   kernel_arg_size(&k, "a_rs", g->a_m);
   kernel_arg_size(&k, "a_ks", g->a_k);
   if (g->lines) kernel_arg(&k, ".lines = scratch");
-  kernel_arg(&k, ".b = %s", packs ? "scratch" : b.ptr);
+  kernel_arg(&k, g->b_type == DT_f32 ? ".b = %s" : ".b16 = %s", packs ? "scratch" : b.ptr);
   if (g->thin) kernel_arg_size(&k, "ldb", g->thin == THIN_DOTS ? g->b_n : g->b_k);
   kernel_arg(&k, ".c = y");
   kernel_arg_size(&k, "ldc", g->c_m);
   print_registers(&k, &r, NO_TENSOR, false, &tile);
   kernel_args_end(&k);
-  const char *run = g->thin == THIN_DOTS ? "cn_thin_dots_f32(&a" : g->thin ? "cn_thin_rows_f32(&a" : "cn_gemm_f32(&a";
+  const char *run = g->thin == THIN_DOTS ? "cn_thin_dots_f32(&a" : g->thin ? "cn_thin_rows_f32(&a" : g->b_type == DT_f16 ? "cn_row_f16_f32(&a" : g->b_type == DT_bf16 ? "cn_row_bf16_f32(&a" : "cn_gemm_f32(&a";
   const char *tasks = g->thin ? "cn_thin_f32_tasks(&a)" : "cn_gemm_f32_tasks(&a)";
   const bool all = kernel_packs_tasks(&k, g, tasks);
   unsigned indent = kernel_batches(&k, g);

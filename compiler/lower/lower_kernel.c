@@ -7,6 +7,7 @@
 #include "kernels/pack.h"
 #include "kernels/split.h"
 #include "kernels/thin.h"
+#include "scalar_f16.h"
 
 /* ---- products ------------------------------------------------------------------------------------------------------------------------- */
 typedef struct Group { uint32_t axes[MAX_RANK], n; } Group; /* labels of one role, in the output's order */
@@ -120,6 +121,29 @@ static uint32_t lower_packed(Lower *l, size_t count, float *elements, Str name) 
   return lower_constant(l, DT_f32, 1, dims, tensor_take_host(l->a, DT_f32, count, elements), name);
 }
 
+/* The type of 16 bits that has all those numbers, or f32. */
+static DType least_type(const float *x, size_t n) {
+  bool f16 = true, bf16 = true;
+  for (size_t i = 0; i < n && (f16 || bf16); i++) {
+    const uint32_t bits = cn_bits_f32(x[i]);
+    f16 = f16 && cn_bits_f32(cn_round_f16_f32(x[i])) == bits;
+    bf16 = bf16 && (bits & 0xffffu) == 0;
+  }
+  return f16 ? DT_f16 : bf16 ? DT_bf16 : DT_f32;
+}
+
+/* Weights that a step of one row reads once: as f16 or bf16 where these have all of them, which are half of the bytes for the same sums. */
+static uint32_t lower_packed_row(Lower *l, ContractStep *s, size_t count, float *elements, Str name) {
+  const DType t = least_type(elements, count);
+  if (t == DT_f32) return lower_packed(l, count, elements, name);
+  uint16_t *half = NEW_ARRAY(l->a, uint16_t, count);
+  for (size_t i = 0; i < count; i++) half[i] = t == DT_f16 ? cn_cast_f32_f16(elements[i]) : cn_cast_f32_bf16(elements[i]);
+  const Dim **dims = NEW(l->a, const Dim *);
+  dims[0] = dim_const(l->p->dims, (int64_t)count);
+  s->b_type = t;
+  return lower_constant(l, t, 1, dims, tensor_take_host(l->a, t, count, half), name);
+}
+
 /* A constant second operand is packed now; else the step packs it into scratch, whose size is returned. */
 static const Dim *pack_operand(Lower *l, ContractStep *s, Operand *b) {
   const TargetTile *tile = target_tile(l->opt->target, "gemm_f32");
@@ -135,7 +159,8 @@ static const Dim *pack_operand(Lower *l, ContractStep *s, Operand *b) {
     float *packed = NEW_ARRAY(l->a, float, count);
     const float *src = tensor_host_elements(l->a, buf->data);
     cn_pack_b_f32(src + offset, (size_t)b_k, (size_t)b_n, (size_t)k, (size_t)n, tile->nr, packed);
-    b->tensor = lower_packed(l, count, packed, buf->name);
+    const bool row = dim_is(s->m, 1) && l->opt->target->vector_bits >= 128;
+    b->tensor = row ? lower_packed_row(l, s, count, packed, buf->name) : lower_packed(l, count, packed, buf->name);
     s->b_packed = true;
     return NULL;
   }
@@ -211,6 +236,7 @@ bool lower_contract(Lower *l, const Node *n) {
   s->c_m = s->n;
   s->c_n = l->p->dims->one;
   s->acc = attr->acc;
+  s->b_type = DT_f32;
   if (s->acc == DT_s32) return lower_integer_contract(l, n, s, oa.tensor, ob.tensor, t);
   const Dim *scratch = pack_operand(l, s, &ob);
   s->thin = thin_product(l, s);

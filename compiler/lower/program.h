@@ -122,6 +122,7 @@ typedef struct ContractStep {
   const Dim *const *a_batch, *const *b_batch, *const *c_batch; /* [n_batch] strides; 0 where broadcast */
   const Dim *a_m, *a_k, *b_k, *b_n, *c_m, *c_n;  /* strides */
   bool b_packed;                                 /* in[1] is packed for the target's kernel */
+  DType b_type;                                  /* of what is packed: f32, or f16, bf16 for one row (runtime-lite/kernels/row_16_f32.h) */
   Thin thin;                                     /* else it may lie so that nobody has to */
   bool lines;                                    /* the step's scratch is for a part of in[0] */
   bool split;                                    /* the target may multiply by parts (amx/split_f32.h) */

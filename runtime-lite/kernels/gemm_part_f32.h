@@ -12,6 +12,7 @@ typedef struct cn_gemm_f32_args {
   size_t a_rs, a_ks;
   float *lines;   /* not NULL: room for a part of A, LINE floats for each of MC + MC / 4 rows or of all, for rows that begin a multiple of 4 KB apart, or what amx/split_f32.h needs; a_ks is 1 */
   const float *b; /* [ceil(n/NR)][k][NR] */
+  const uint16_t *b16; /* of kernels/row_16_f32.h, in place of b: the same in 16 bits */
   size_t ldb;     /* of kernels/thin_f32.h, whose b is not packed: from one of its rows or columns to the next */
   float *c;       /* [m][ldc] */
   size_t ldc;
@@ -160,10 +161,17 @@ CN_KERNEL void cn_gemv_finish_f32(const cn_gemm_f32_args *g, const float *tile, 
   if (g->ep.tile) g->ep.tile(g->ep.ctx, g->c + n0, g->ldc, 0, 0, 1, n0, n);
 }
 
-/* One row times four panels side by side: four streams of B, and enough sums in flight to hide the latency of an FMA. */
-CN_KERNEL void cn_gemv_f32(const cn_gemm_f32_args *g, size_t j) {
-  const size_t nv = CN_GEMM_F32_NV, n0 = j * CN_GEMM_F32_NR, n = cn_min(4 * CN_GEMM_F32_NR, g->n - n0);
-  const float *a = g->a, *b = g->b + n0 * g->k;
+/* A vector of B, whatever the type of its elements. */
+typedef cn_vf32 cn_vf32_loads(const void *p);
+
+CN_KERNEL cn_vf32 cn_gemv_load_f32(const void *p) { return cn_vf32_load(p); }
+
+/* One row times `count` panels from j side by side, a literal, whose elements have `size` bytes, a literal: so many streams of B, four of which have enough sums in
+ * flight to hide the latency of an FMA. */
+CN_KERNEL void cn_gemv_panels_f32(const cn_gemm_f32_args *g, size_t j, size_t count, const void *panels, size_t size, cn_vf32_loads *load) {
+  const size_t nv = CN_GEMM_F32_NV, n0 = j * CN_GEMM_F32_NR, n = cn_min(count * CN_GEMM_F32_NR, g->n - n0);
+  const float *a = g->a;
+  const char *b = (const char *)panels + n0 * g->k * size;
   const size_t step = g->k * CN_GEMM_F32_NR;
   CN_ALIGN(CN_VF32_LANES * 4) float tile[4 * CN_GEMM_F32_NR];
   cn_vf32 acc[4 * CN_GEMM_F32_NV];
@@ -171,19 +179,19 @@ CN_KERNEL void cn_gemv_f32(const cn_gemm_f32_args *g, size_t j) {
   do {
     const size_t first = p, end = cn_min(g->k, p + CN_GEMV_F32_KC);
     CN_UNROLL(16)
-    for (size_t i = 0; i < 4 * nv; i++) acc[i] = cn_vf32_zero();
-    for (; p < end; p++, a += g->a_ks, b += CN_GEMM_F32_NR) {
+    for (size_t i = 0; i < count * nv; i++) acc[i] = cn_vf32_zero();
+    for (; p < end; p++, a += g->a_ks, b += CN_GEMM_F32_NR * size) {
       cn_vf32 x = cn_vf32_set1(*a);
       CN_UNROLL(16)
-      for (size_t i = 0; i < 4 * nv; i++)
-        acc[i] = cn_vf32_fma(x, cn_vf32_load(b + i / nv * step + i % nv * CN_VF32_LANES), acc[i]);
+      for (size_t i = 0; i < count * nv; i++)
+        acc[i] = cn_vf32_fma(x, load(b + (i / nv * step + i % nv * CN_VF32_LANES) * size), acc[i]);
     }
     if (first) {
       CN_UNROLL(16)
-      for (size_t i = 0; i < 4 * nv; i++) acc[i] = cn_vf32_add(acc[i], cn_vf32_load(tile + i * CN_VF32_LANES));
+      for (size_t i = 0; i < count * nv; i++) acc[i] = cn_vf32_add(acc[i], cn_vf32_load(tile + i * CN_VF32_LANES));
     }
     CN_UNROLL(16)
-    for (size_t i = 0; i < 4 * nv; i++) cn_vf32_store(tile + i * CN_VF32_LANES, acc[i]);
+    for (size_t i = 0; i < count * nv; i++) cn_vf32_store(tile + i * CN_VF32_LANES, acc[i]);
   } while (p < g->k);
   cn_gemv_finish_f32(g, tile, n0, n);
 }
@@ -198,10 +206,11 @@ CN_INLINE int cn_gemv_f32_is_near(const cn_gemm_f32_args *g) {
   return CN_VF32_LANES > 1 && g->m == 1 && (g->n < 4 * CN_GEMM_F32_NR || (CN_VF32_LANES >= 16 && g->k * g->n <= (size_t)1 << 19));
 }
 
-/* One row times panel j. */
-CN_KERNEL void cn_gemv_near_f32(const cn_gemm_f32_args *g, size_t j) {
+/* One row times panel j, whose elements have `size` bytes, a literal. */
+CN_KERNEL void cn_gemv_near_f32(const cn_gemm_f32_args *g, size_t j, const void *panels, size_t size, cn_vf32_loads *load) {
   const size_t nv = CN_GEMM_F32_NV, steps = CN_GEMV_F32_STEPS, n0 = j * CN_GEMM_F32_NR, n = cn_min(CN_GEMM_F32_NR, g->n - n0);
-  const float *a = g->a, *b = g->b + n0 * g->k;
+  const float *a = g->a;
+  const char *b = (const char *)panels + n0 * g->k * size;
   CN_ALIGN(CN_VF32_LANES * 4) float tile[CN_GEMM_F32_NR];
   cn_vf32 acc[CN_GEMV_F32_STEPS * CN_GEMM_F32_NV];
   size_t p = 0;
@@ -209,14 +218,14 @@ CN_KERNEL void cn_gemv_near_f32(const cn_gemm_f32_args *g, size_t j) {
     const size_t first = p, end = cn_min(g->k, p + steps * CN_GEMV_F32_KC);
     CN_UNROLL(16)
     for (size_t i = 0; i < steps * nv; i++) acc[i] = cn_vf32_zero();
-    for (; p + steps <= end; p += steps, a += steps * g->a_ks, b += steps * CN_GEMM_F32_NR) {
+    for (; p + steps <= end; p += steps, a += steps * g->a_ks, b += steps * CN_GEMM_F32_NR * size) {
       CN_UNROLL(16)
       for (size_t i = 0; i < steps * nv; i++)
-        acc[i] = cn_vf32_fma(cn_vf32_set1(a[i / nv * g->a_ks]), cn_vf32_load(b + i * CN_VF32_LANES), acc[i]);
+        acc[i] = cn_vf32_fma(cn_vf32_set1(a[i / nv * g->a_ks]), load(b + i * CN_VF32_LANES * size), acc[i]);
     }
-    for (; p < end; p++, a += g->a_ks, b += CN_GEMM_F32_NR) {
+    for (; p < end; p++, a += g->a_ks, b += CN_GEMM_F32_NR * size) {
       CN_UNROLL(4)
-      for (size_t i = 0; i < nv; i++) acc[i] = cn_vf32_fma(cn_vf32_set1(*a), cn_vf32_load(b + i * CN_VF32_LANES), acc[i]);
+      for (size_t i = 0; i < nv; i++) acc[i] = cn_vf32_fma(cn_vf32_set1(*a), load(b + i * CN_VF32_LANES * size), acc[i]);
     }
     CN_UNROLL(4)
     for (size_t i = 0; i < nv; i++) {
@@ -238,8 +247,8 @@ CN_INLINE size_t cn_gemm_f32_group(const cn_gemm_f32_args *g, size_t rows, size_
 /* Rows m0 .. m1, panels j0 .. j1 of B. */
 CN_DRIVER void cn_gemm_part_f32(const cn_gemm_f32_args *g, size_t m0, size_t m1, size_t j0, size_t j1) {
   const size_t each = cn_gemm_f32_group(g, m1 - m0, j1 - j0);
-  for (; m0 < m1 && j0 < j1 && cn_gemv_f32_is_near(g); j0++) cn_gemv_near_f32(g, j0);
-  for (; g->m == 1 && j0 + 4 <= j1; j0 += 4) cn_gemv_f32(g, j0);
+  for (; m0 < m1 && j0 < j1 && cn_gemv_f32_is_near(g); j0++) cn_gemv_near_f32(g, j0, g->b, sizeof *g->b, cn_gemv_load_f32);
+  for (; g->m == 1 && j0 + 4 <= j1; j0 += 4) cn_gemv_panels_f32(g, j0, 4, g->b, sizeof *g->b, cn_gemv_load_f32);
   for (; m0 < m1 && j0 < j1; j0 += each) cn_gemm_block_f32(g, m0, m1, j0, cn_min(j1, j0 + each));
 }
 

@@ -137,6 +137,10 @@ CN_KERNEL cn_vf32 cn_vf32_div(cn_vf32 a, cn_vf32 b) { return vdivq_f32(a, b); }
 
 CN_KERNEL cn_vf32 cn_vf32_sqrt(cn_vf32 a) { return vsqrtq_f32(a); }
 
+CN_KERNEL cn_vf32 cn_vf32_load_f16(const uint16_t *p) { return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p))); }
+
+CN_KERNEL cn_vf32 cn_vf32_load_bf16(const uint16_t *p) { return vreinterpretq_f32_u32(vshll_n_u16(vld1_u16(p), 16)); }
+
 CN_KERNEL cn_vf32 cn_vf32_round_f16(cn_vf32 a) { return vcvt_f32_f16(vcvt_f16_f32(a)); }
 
 CN_KERNEL cn_vf32 cn_vf32_fma(cn_vf32 a, cn_vf32 b, cn_vf32 c) { return vfmaq_f32(c, a, b); }

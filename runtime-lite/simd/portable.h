@@ -89,6 +89,11 @@ CN_INLINE cn_vf32 cn_vf32_div(cn_vf32 a, cn_vf32 b) { return a / b; }
 
 CN_INLINE cn_vf32 cn_vf32_sqrt(cn_vf32 a) { return cn_sqrt_f32(a); }
 
+/* Floats of 16 bits; signalling NaNs may become quiet. */
+CN_INLINE cn_vf32 cn_vf32_load_f16(const uint16_t *p) { return cn_cast_f16_f32(*p); }
+
+CN_INLINE cn_vf32 cn_vf32_load_bf16(const uint16_t *p) { return cn_cast_bf16_f32(*p); }
+
 /* Rounded to f16, and NaNs to quiet ones. */
 CN_INLINE cn_vf32 cn_vf32_round_f16(cn_vf32 a) { return cn_round_f16_f32(a); }
 

@@ -86,6 +86,20 @@ static void bench_gemm(Bench *b, size_t m, size_t k, size_t n) {
   bench_row(b, "cn_gemm_f32", what, 2.0 * (double)(m * n * k), 4.0 * (double)(m * k + k * n + m * n), run_gemm, &g);
 }
 
+static void run_row_f16(const KernelSet *s, const void *job) { s->row_f16_f32(job, 0, s->gemm_f32_tasks(job)); }
+static void run_row_bf16(const KernelSet *s, const void *job) { s->row_bf16_f32(job, 0, s->gemm_f32_tasks(job)); }
+
+/* One row by weights of 16 bits. */
+static void bench_row_16(Bench *b, size_t k, size_t n) {
+  for (int bf16 = 0; bf16 < 2; bf16++) {
+    char what[64];
+    const float *half = bench_room(b, k * cn_round_up(n, b->s->nr) / 2);
+    const cn_gemm_f32_args g = {.m = 1, .n = n, .k = k, .a = bench_room(b, k), .a_rs = k, .a_ks = 1, .b16 = (const uint16_t *)(const void *)half, .c = bench_room(b, n), .ldc = n};
+    (void)snprintf(what, sizeof what, "k %zu n %zu", k, n);
+    bench_row(b, bf16 ? "cn_row_bf16_f32" : "cn_row_f16_f32", what, 2.0 * (double)(n * k), (double)(4 * k + 2 * k * n + 4 * n), bf16 ? run_row_bf16 : run_row_f16, &g);
+  }
+}
+
 static void run_thin_dots(const KernelSet *s, const void *job) { s->thin_dots_f32(job, 0, s->thin_f32_tasks(job)); }
 static void run_thin_rows(const KernelSet *s, const void *job) { s->thin_rows_f32(job, 0, s->thin_f32_tasks(job)); }
 
@@ -219,6 +233,8 @@ static void bench_products(Bench *b) {
   bench_gemm(b, 128, 768, 768);
   bench_gemm(b, 1, 2048, 1000);
   bench_gemm(b, 1, 256, 1024);
+  bench_row_16(b, 768, 3072);
+  bench_row_16(b, 768, 50257);
   bench_thin(b, 1, 256, 64);
   bench_thin(b, 4, 1024, 64);
   bench_attention(b, 197, 197, 64, 0, 0);

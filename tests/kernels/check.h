@@ -23,6 +23,7 @@
 #include "kernels/pool_f32.h"
 #include "kernels/recurrent_f32.h"
 #include "kernels/rows_f32.h"
+#include "kernels/row_16_f32.h"
 #include "kernels/thin_f32.h"
 #include "kernels/tokens_f32.h"
 #include "kernels/transpose_f32.h"
@@ -51,6 +52,8 @@ typedef struct KernelSet {
   size_t (*gemm_f32_lines)(size_t m); /* floats of its scratch */
   void (*gemm_f32)(const cn_gemm_f32_args *g, size_t t0, size_t t1);
   size_t (*thin_f32_tasks)(const cn_gemm_f32_args *g);
+  void (*row_f16_f32)(const cn_gemm_f32_args *g, size_t t0, size_t t1);
+  void (*row_bf16_f32)(const cn_gemm_f32_args *g, size_t t0, size_t t1);
   void (*thin_dots_f32)(const cn_gemm_f32_args *g, size_t t0, size_t t1);
   void (*thin_rows_f32)(const cn_gemm_f32_args *g, size_t t0, size_t t1);
   size_t (*conv_f32_tasks)(const cn_conv_f32_args *a);

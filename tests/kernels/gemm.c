@@ -133,6 +133,37 @@ void test_cn_gemm_f32(Case *c) {
   if (memcmp(again, g.c, c_size * sizeof(float)) != 0) fail(c, "%s: the split of tasks changes the result", c->kernel);
 }
 
+/* ---- one row by 16 bits ---- */
+static void row_16(Case *c, void (*run)(const cn_gemm_f32_args *g, size_t t0, size_t t1), uint16_t (*narrow)(float), float (*wide)(uint16_t)) {
+  const KernelSet *s = c->set;
+  cn_gemm_f32_args g = {.m = 1, .n = pick_size(c, pick(c, 2) ? s->nr : 6 * s->nr), .k = pick_depth(c), .a_rs = 1, .a_ks = 1};
+  if (pick(c, 16) == 0) g.n = 700 + pick(c, 200), g.k = 900; /* more than a second cache */
+  const size_t size = cn_pack_size(g.k, g.n, s->nr);
+  float *b = guarded_values(c, g.k * g.n), *packed = guarded(c, size);
+  uint16_t *half = (uint16_t *)(void *)guarded(c, (size + 1) / 2) + size % 2; /* the guard is behind the last one */
+  g.a = guarded_values(c, g.k);
+  for (size_t i = 0; i < g.k * g.n; i++) b[i] = wide(narrow(pick(c, 64) ? b[i] : b[i] * 0x1p-18f));
+  cn_pack_b_f32(b, g.n, 1, g.k, g.n, s->nr, packed);
+  for (size_t i = 0; i < size; i++) half[i] = narrow(packed[i]);
+  const size_t c_size = place_result(c, &g), tasks = s->gemm_f32_tasks(&g), cut = pick(c, (uint32_t)tasks + 1);
+  float *before = guarded(c, c_size), *again = guarded(c, c_size);
+  g.c = guarded_values(c, c_size);
+  memcpy(before, g.c, c_size * sizeof(float));
+  g.ep = pick_epilogue(c, g.m, g.n, c_size, g.c);
+  g.b16 = half;
+  run(&g, 0, tasks);
+  compare(c, &g, b, g.n, 1, before);
+  memcpy(again, g.c, c_size * sizeof(float));
+  memcpy(g.c, before, c_size * sizeof(float));
+  run(&g, cut, tasks);
+  run(&g, 0, cut);
+  if (memcmp(again, g.c, c_size * sizeof(float)) != 0) fail(c, "%s: the split of tasks changes the result", c->kernel);
+}
+
+void test_cn_row_f16_f32(Case *c) { row_16(c, c->set->row_f16_f32, cn_cast_f32_f16, cn_cast_f16_f32); }
+
+void test_cn_row_bf16_f32(Case *c) { row_16(c, c->set->row_bf16_f32, cn_cast_f32_bf16, cn_cast_bf16_f32); }
+
 /* ---- few rows by what lies as it is ---- */
 static void thin(Case *c, void (*run)(const cn_gemm_f32_args *g, size_t t0, size_t t1), int dots) {
   cn_gemm_f32_args g = {.m = pick(c, CN_THIN_ROWS + 1), .n = pick_size(c, c->set->nr), .k = pick_depth(c)};
