@@ -369,6 +369,12 @@ bool expr_calls_lanes(const ExprPrinter *p, unsigned depth) {
   return false;
 }
 
+unsigned expr_lane_calls(const Expr *e) {
+  unsigned n = 0;
+  for (uint32_t i = 0; i < e->n; i++) n += e->nodes[i].kind == EXPR_FN && has_vectors(e->nodes[i].fn) && e->nodes[i].type == DT_f32;
+  return n;
+}
+
 /* What a node's value is computed from, itself too, as far as it has not been. */
 static const bool *all_under(const ExprPrinter *p, uint32_t node) {
   bool *under = NEW_ARRAY(p->c->arena, bool, p->e->n);

@@ -36,6 +36,7 @@ ExprPrinter expr_printer(EmitCtx *c, const Expr *e, uint32_t n_axes, const Str *
 void expr_print_depth(ExprPrinter *p, StrBuf *b, unsigned depth, unsigned indent);
 /* Whether there are nodes of at least that depth whose function the target computes for neighbouring lanes at once (kernels/lanes_f32.h). */
 bool expr_calls_lanes(const ExprPrinter *p, unsigned depth);
+unsigned expr_lane_calls(const Expr *e); /* how many it has */
 /* The loop over neighbouring lanes that follows such calls: along the axis `depth - 1`, from the coordinate `base` (NULL: 0), with `count` turns, a text of no more
  * than `lanes`, which NULL stands for; type and name of a turn's index. */
 typedef struct LaneLoop {

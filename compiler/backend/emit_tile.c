@@ -174,7 +174,7 @@ static void print_pointers(TilePrinter *p, StrBuf *b) {
 }
 
 /* Of one of the lanes that a turn computes, or of a column behind them. */
-static ExprPrinter columns_printer(TilePrinter *p, bool lanes) {
+static ExprPrinter columns_printer(const TilePrinter *p, bool lanes) {
   Str *coords = NEW_ARRAY(p->c->arena, Str, N_AXES), *places = NEW_ARRAY(p->c->arena, Str, N_AXES);
   coords[ROW] = STR("i");
   coords[COLUMN] = lanes ? STR("(j + l)") : STR("j");
@@ -190,23 +190,38 @@ static ExprPrinter columns_printer(TilePrinter *p, bool lanes) {
   return e;
 }
 
-static void print_body(TilePrinter *p, StrBuf *b) {
-  StrBuf again = sb_new(p->c->arena); /* names of the rest's nodes, declared once */
-  const int lanes = (int)p->lanes;
-  ExprPrinter e = columns_printer(p, true), rest = columns_printer(p, false);
+/* Columns by `lanes` a turn, as long as there are so many. */
+static void print_turns(ExprPrinter *e, StrBuf *b, int lanes) {
+  sb_printf(b, "    for (; j + %d <= n; j += %d) {\n", lanes, lanes);
+  expr_print_lane_calls(e, b, &(LaneLoop){1 + COLUMN, lanes, NULL, "size_t", "l", "j"}, 6);
+  sb_printf(b, "      CN_LANES\n      for (size_t l = 0; l < %d; l++) {\n", lanes);
+  for (unsigned depth = 1 + COLUMN; depth <= N_AXES; depth++) expr_print_depth(e, b, depth, 8);
+  sb_printf(b, "        y[j + l] = %.*s;\n      }\n    }\n", STR_WHOLE(expr_bare(expr_print_result(e))));
+}
+
+/* Columns a turn ahead of those by `lanes`, or 0. Several functions of lanes wait for one another, by way of memory where scalar functions stand between them: of
+ * vectors as long as `lanes` a turn then has several, as many as a product's panel has, or of a convolution's rows of pixels four. */
+static int more_lanes(const TilePrinter *p, const Step *s) {
+  const bool waits = p->lanes == LANES && p->c->opt->target->vector_bits == 32 * LANES && expr_lane_calls(&p->expr) > 1;
+  return !waits ? 0 : s->kind == STEP_CONTRACT ? 2 * LANES : 4 * LANES;
+}
+
+static void print_body(TilePrinter *p, const Step *s, StrBuf *b) {
+  StrBuf again = sb_new(p->c->arena); /* names that others declare, too */
+  const int more = more_lanes(p, s);
+  ExprPrinter e = columns_printer(p, true), wide = columns_printer(p, true), rest = columns_printer(p, false);
   expr_print_depth(&e, b, 0, 2);
+  expr_print_depth(&wide, &again, 0, 2);
   expr_print_depth(&rest, &again, 0, 2);
   sb_puts(b, "  for (size_t i = 0; i < m; i++, tile += ld");
   for (uint32_t k = 0; k < p->n_operands; k++)
     if (is_open(p->stride[k][1 + ROW])) sb_printf(b, ", x%u += s[%u]", k, size_of(p, p->stride[k][1 + ROW]));
   sb_puts(b, ") {\n    float *const y = tile;\n    size_t j = 0;\n");
   expr_print_depth(&e, b, 1, 4);
+  expr_print_depth(&wide, &again, 1, 4);
   expr_print_depth(&rest, &again, 1, 4);
-  sb_printf(b, "    for (; j + %d <= n; j += %d) {\n", lanes, lanes);
-  expr_print_lane_calls(&e, b, &(LaneLoop){1 + COLUMN, lanes, NULL, "size_t", "l", "j"}, 6);
-  sb_printf(b, "      CN_LANES\n      for (size_t l = 0; l < %d; l++) {\n", lanes);
-  for (unsigned depth = 1 + COLUMN; depth <= N_AXES; depth++) expr_print_depth(&e, b, depth, 8);
-  sb_printf(b, "        y[j + l] = %.*s;\n      }\n    }\n", STR_WHOLE(expr_bare(expr_print_result(&e))));
+  if (more) print_turns(&wide, b, more);
+  print_turns(&e, b, (int)p->lanes);
   sb_puts(b, "    for (; j < n; j++) {\n");
   for (unsigned depth = 1 + COLUMN; depth <= N_AXES; depth++) expr_print_depth(&rest, b, depth, 6);
   sb_printf(b, "      y[j] = %.*s;\n    }\n  }\n", STR_WHOLE(expr_bare(expr_print_result(&rest))));
@@ -223,7 +238,7 @@ TileFunction emit_tile(EmitCtx *c, const Step *s, uint32_t out_tensor, const Epi
   sb_puts(&b, "(void *ctx, float *restrict tile, size_t ld, size_t index, size_t m0, size_t m, size_t n0, size_t n) {\n");
   StrBuf body = sb_new(c->arena);
   print_pointers(&p, &body);
-  print_body(&p, &body);
+  print_body(&p, s, &body);
   if (p.n_operands) sb_puts(&b, "  const void *const *x = ctx;\n");
   else sb_puts(&b, "  (void)ctx;\n");
   if (p.n_sizes) sb_printf(&b, "  const size_t *s = x[%u];\n", p.n_operands);
