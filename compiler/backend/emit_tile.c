@@ -199,11 +199,14 @@ static void print_turns(ExprPrinter *e, StrBuf *b, int lanes) {
   sb_printf(b, "        y[j + l] = %.*s;\n      }\n    }\n", STR_WHOLE(expr_bare(expr_print_result(e))));
 }
 
-/* Columns a turn ahead of those by `lanes`, or 0. Several functions of lanes wait for one another, by way of memory where scalar functions stand between them: of
- * vectors as long as `lanes` a turn then has several, as many as a product's panel has, or of a convolution's rows of pixels four. */
+/* Columns a turn ahead of those by `lanes`, or 0. Several functions of lanes wait for one another, by way of memory where scalar functions stand between them: a turn
+ * then has the vectors of a product's panel, or of a convolution's rows of pixels four. */
 static int more_lanes(const TilePrinter *p, const Step *s) {
-  const bool waits = p->lanes == LANES && p->c->opt->target->vector_bits == 32 * LANES && expr_lane_calls(&p->expr) > 1;
-  return !waits ? 0 : s->kind == STEP_CONTRACT ? 2 * LANES : 4 * LANES;
+  const Target *target = p->c->opt->target;
+  const TargetTile *tile = target_tile(target, "gemm_f32");
+  if (p->lanes != LANES || target->vector_bits < 128 || !tile || expr_lane_calls(&p->expr) < 2) return 0;
+  const int lanes = s->kind == STEP_CONTRACT ? (int)tile->nr : 4 * (int)(target->vector_bits / 32);
+  return lanes > LANES && lanes % LANES == 0 ? lanes : 0;
 }
 
 static void print_body(TilePrinter *p, const Step *s, StrBuf *b) {
