@@ -226,7 +226,7 @@ STAGES = [
            *(f"{MODELS} --target {target} --check=--poison" for target in ("c99", "x86-64-v3"))]),
     Stage("bench", "the benchmark in a quick form, for what its engines agree on: nothing is judged by its time",
           [f"{{python}} tests/bench/run.py --castnet {{plain}} --quick --target x86-64-v3 --models {{work}}/bench-models {how} --json {{work}}/bench.json --svg {{work}}/bench.svg"
-           for how in ("mlp lenet5 resnet8_cifar", "--threads 2 kws_dscnn")] +
+           for how in ("mlp lenet5 resnet8_cifar resnet8_cifar_f16 kws_dscnn_f16", "--threads 2 kws_dscnn")] +
           ["{python} tests/bench/as_if.py --castnet {plain} --quick --target x86-64-v3 --cc gcc --models {work}/bench-models resnet8_cifar"]),
     Stage("weights", "the forms of weights: placement, replacement at run time, 100 MB in seconds",
           ["{python} tests/weights/run.py --castnet {plain}"]),

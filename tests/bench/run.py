@@ -29,6 +29,7 @@ from pathlib import Path
 
 import engines
 import feed
+import make_models
 import operators
 import picture
 import roofline
@@ -41,6 +42,7 @@ SETS = {
     "networks": ["squeezenet", "mobilenetv2", "resnet50"],
     "more": ["shufflenet", "inception_v1", "densenet121", "vit_tiny", "lstm_2x256_s100"],
 }
+SETS["half"] = [f"{name}_f16" for name in make_models.HALF]
 SETS["trees"] = [f"gbt{trees}_b{batch}" for trees in (100, 1000) for batch in (1, 1000)]
 SETS["operators"] = list(operators.catalogue())
 SETS["all"] = [n for group in ("tiny", "networks", "more") for n in SETS[group]]
