@@ -132,15 +132,12 @@ static DType least_type(const float *x, size_t n) {
   return f16 ? DT_f16 : bf16 ? DT_bf16 : DT_f32;
 }
 
-/* Weights that a step of one row reads once: as f16 or bf16 where these have all of them, which are half of the bytes for the same sums. */
-static uint32_t lower_packed_row(Lower *l, ContractStep *s, size_t count, float *elements, Str name) {
-  const DType t = least_type(elements, count);
-  if (t == DT_f32) return lower_packed(l, count, elements, name);
+/* The same in 16 bits, t, of all of whose elements it has. */
+static uint32_t lower_packed_16(Lower *l, DType t, size_t count, const float *elements, Str name) {
   uint16_t *half = NEW_ARRAY(l->a, uint16_t, count);
   for (size_t i = 0; i < count; i++) half[i] = t == DT_f16 ? cn_cast_f32_f16(elements[i]) : cn_cast_f32_bf16(elements[i]);
   const Dim **dims = NEW(l->a, const Dim *);
   dims[0] = dim_const(l->p->dims, (int64_t)count);
-  s->b_type = t;
   return lower_constant(l, t, 1, dims, tensor_take_host(l->a, t, count, half), name);
 }
 
@@ -155,12 +152,15 @@ static const Dim *pack_operand(Lower *l, ContractStep *s, Operand *b) {
   for (uint32_t i = 0; i < s->n_batch; i++) single = single && dim_is(s->b_batch[i], 0);
   if (buf->kind == BUF_CONST && single && dim_is_const(s->k, &k) && dim_is_const(s->n, &n) && dim_is_const(t->offset, &offset) &&
       dim_is_const(s->b_k, &b_k) && dim_is_const(s->b_n, &b_n) && b_k >= 0 && b_n >= 0) {
-    size_t count = cn_pack_size((size_t)k, (size_t)n, tile->nr);
-    float *packed = NEW_ARRAY(l->a, float, count);
+    const size_t count = cn_pack_size((size_t)k, (size_t)n, tile->nr);
     const float *src = tensor_host_elements(l->a, buf->data);
+    /* a step of one row waits for its weights: half of the bytes give the same sums */
+    if (dim_is(s->m, 1) && l->opt->target->vector_bits >= 128) s->b_type = least_type(src, buf->data->n);
+    Arena *a = s->b_type == DT_f32 ? l->a : arena_new(arena_door(l->a), 0);
+    float *packed = NEW_ARRAY(a, float, count);
     cn_pack_b_f32(src + offset, (size_t)b_k, (size_t)b_n, (size_t)k, (size_t)n, tile->nr, packed);
-    const bool row = dim_is(s->m, 1) && l->opt->target->vector_bits >= 128;
-    b->tensor = row ? lower_packed_row(l, s, count, packed, buf->name) : lower_packed(l, count, packed, buf->name);
+    b->tensor = s->b_type == DT_f32 ? lower_packed(l, count, packed, buf->name) : lower_packed_16(l, s->b_type, count, packed, buf->name);
+    if (a != l->a) arena_free(a);
     s->b_packed = true;
     return NULL;
   }
