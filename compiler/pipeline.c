@@ -60,10 +60,10 @@ static bool has_blocks(const PipelineOptions *opt) {
   return any;
 }
 
-/* Whether the target's kernels have vectors of f32, as those over blocked channels do. */
+/* Whether the target's kernels have vectors of f32. */
 static bool has_vectors(const PipelineOptions *opt) {
-  bool any = target_tile(level_of(opt, 0), "blocked_f32") != NULL;
-  for (size_t i = 1; i < opt->backend.target->n_levels; i++) any = any || target_tile(level_of(opt, i), "blocked_f32");
+  bool any = level_of(opt, 0)->vector_bits >= 128;
+  for (size_t i = 1; i < opt->backend.target->n_levels; i++) any = any || level_of(opt, i)->vector_bits >= 128;
   return any;
 }
 
