@@ -188,7 +188,7 @@ STAGES = [
            for cc, how in (("gcc", ""), ("clang", "--target x86-64-v3"), ("gcc", "--target x86-64-v3 --check=--no-reuse --cflags=-O0"), ("gcc", "--check=--no-fuse --cflags=-O0"),
                            ("clang", "--check=--no-fuse --check=--no-reuse --cflags=-O0"))]),
     Stage("contrib", "operators of com.microsoft against ONNX Runtime",
-          ["{python} tests/contrib/run.py --castnet {plain}"]),
+          ["{python} tests/contrib/run.py --castnet {plain}", "{python} tests/contrib/run.py --castnet {plain} --target x86-64-v3"]),
     Stage("gradient", "gradients against differences of the reference evaluation",
           ["{python} tests/gradient/run.py --castnet {plain}"]),
     Stage("estimators", "ai.onnx.ml: estimators of scikit-learn, XGBoost, LightGBM against the libraries (full form only)", [],

@@ -603,9 +603,46 @@ static uint32_t column_axes(const PTensor *y, const ContractStep *g) {
   return axis;
 }
 
+/* The arguments of a product of codes, but for what follows it. */
+static void print_codes(KernelPrinter *k, const ContractStep *g, Str a, Str b) {
+  const uint32_t *in = k->step->in;
+  const Str scales = emit_param(&k->params, in[2]), zeros = in[3] == NO_TENSOR ? (Str){0} : emit_param(&k->params, in[3]);
+  uint32_t bits;
+  memcpy(&bits, &g->zero, sizeof bits);
+  kernel_args(k, "cn_codes_f32_args", true);
+  kernel_arg_size(k, "n", g->n);
+  kernel_arg_size(k, "k", g->k);
+  kernel_arg(k, ".block = %zu", g->block);
+  kernel_arg(k, ".a = %s", a.ptr);
+  kernel_arg(k, ".codes = %s", b.ptr);
+  kernel_arg(k, ".scales = %s", scales.ptr);
+  if (zeros.len) kernel_arg(k, ".zeros = %s", zeros.ptr);
+  else kernel_arg(k, ".zero = %s", expr_const_text(k->c, DT_f32, bits).ptr);
+  kernel_arg(k, ".sums = scratch");
+  kernel_arg(k, ".c = y");
+}
+
+static bool emit_codes(EmitCtx *c, const Step *s) {
+  const ContractStep *g = s->attr;
+  const PTensor *y = &c->program->tensors.data[s->out[0]];
+  KernelPrinter k = kernel_printer(c, s);
+  const Str a = emit_param(&k.params, s->in[0]), b = emit_param(&k.params, s->in[1]);
+  const Registers r = find_registers(c, &g->epilogue, y, last_axis(y), false);
+  const TileAxes axes = {.rows = 0, .columns = column_axes(y, g), .batched = true};
+  const TileFunction tile = emit_tile(c, s, s->out[0], &g->epilogue, r.done, &axes);
+  emit_tile_context(&k, &tile);
+  print_codes(&k, g, a, b);
+  print_registers(&k, &r, NO_TENSOR, false, &tile);
+  kernel_args_end(&k);
+  kernel_tasks(&k, 2, g->b_type == DT_u4 ? "cn_row_codes4_f32(&a" : "cn_row_codes8_f32(&a", "cn_row_codes_f32_tasks(&a)");
+  kernel_finish(&k);
+  return print_rest(c, s, &g->epilogue, r.done, &tile);
+}
+
 bool emit_contract(EmitCtx *c, const Step *s) {
   if (step_is_integer(s)) return emit_integer_contract(c, s);
   const ContractStep *g = s->attr;
+  if (g->block) return emit_codes(c, s);
   const PTensor *y = &c->program->tensors.data[s->out[0]];
   KernelPrinter k = kernel_printer(c, s);
   Str a = emit_param(&k.params, s->in[0]), b = emit_param(&k.params, s->in[1]);

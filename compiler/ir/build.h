@@ -101,6 +101,7 @@ Value *build_matmul_acc(Builder *b, Value *x, Value *y, DType acc, Value *x_zero
 /* acc DT_NONE: chosen by type. zero points NULL if none. */
 Value *build_contract(Builder *b, Value *x, const uint8_t *lx, Value *y, const uint8_t *ly, const uint8_t *lout, uint32_t out_rank,
                       DType acc, Value *x_zero, Value *y_zero);
+Value *build_codes(Builder *b, Value *x, Value *codes, Value *scales, Value *zeros /* or NULL */, CodesAttr attr);
 Value *build_conv(Builder *b, Value *x, Value *w, Value *bias, Value *x_zero, Value *w_zero, ConvAttr attr);
 /* ret_indices NULL if not wanted. ceil rounds the output size up as ONNX says. */
 Value *build_pool(Builder *b, Value *x, PoolAttr attr, bool ceil_mode, Value **ret_indices);

@@ -135,6 +135,14 @@ Value *build_softmax(Builder *b, Value *x, uint32_t axis, bool log) {
   return build_emit(b, OP_SOFTMAX, &x, 1, x->type, attr);
 }
 
+Value *build_codes(Builder *b, Value *x, Value *codes, Value *scales, Value *zeros, CodesAttr attr) {
+  if (!x || !codes || !scales) return NULL;
+  const Dim **dims = arena_dup(b->ir->arena, x->type.dims, x->type.rank * sizeof *dims);
+  dims[x->type.rank - 1] = codes->type.dims[0];
+  Value *const in[] = {x, codes, scales, zeros};
+  return build_emit(b, OP_CODES, in, zeros ? 4 : 3, type_tensor(b->ir, DT_f32, x->type.rank, dims), arena_dup(b->ir->arena, &attr, sizeof attr));
+}
+
 Value *build_lrn(Builder *b, Value *x, LrnAttr attr) {
   return x ? build_emit(b, OP_LRN, &x, 1, x->type, arena_dup(b->ir->arena, &attr, sizeof attr)) : NULL;
 }

@@ -120,6 +120,9 @@ typedef struct ContractAttr {
   const uint8_t *a, *b, *out; /* [rank of in[0]], [rank of in[1]], [output rank] */
   DType acc;                  /* f32, f64, s32 ... */
 } ContractAttr;
+/* Product of in[0] x [...][K] f32 by weights kept as codes, in[1] [N][K] of u8 or u4, constants as are in[2] scales [N][K / block] and in[3] zeros
+ * [N][K / block], f32, or, absent, `zero`: a code is worth (code - zero) * scale. */
+typedef struct CodesAttr { int64_t block; float zero; } CodesAttr; /* block divides K */
 /* Convolution, in[0] x [N][C][spatial...], in[1] w [M][C/group][kernel...], in[2] bias [M] or absent, integer: in[3], in[4] zero
  * points of x, w. `dilate_x` spreads the input with zeros (transposed convolution after its kernel is flipped and its axes swapped by views). */
 /* Slices of volumes as images (pass_layout): in[0] is [volumes * in][channel blocks][H][W][block], the result [volumes * out][...]; slice z of a result sees

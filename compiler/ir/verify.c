@@ -245,6 +245,20 @@ static bool verify_lrn(Verify *v, const Node *n, const LrnAttr *a) {
   return a->channels > 0 && block > 0 && (a->channels - 1) / block + 1 == blocks ? true : fault(v, "%lld channels", (long long)a->channels);
 }
 
+static bool verify_codes(Verify *v, const Node *n, int64_t block) {
+  const Value *x = n->in[0], *y = n->out[0];
+  int64_t rows, depth, k;
+  for (uint32_t i = 1; i < n->n_in; i++)
+    if (!is_tensor(n->in[i]) || !n->in[i]->data || n->in[i]->type.rank != 2) return fault(v, "operand %u is no constant matrix", i);
+  const DType t = n->in[1]->type.dtype;
+  if ((t != DT_u8 && t != DT_u4) || x->type.dtype != DT_f32 || y->type.dtype != DT_f32) return fault(v, "types");
+  if (x->type.rank < 1 || y->type.rank != x->type.rank || !dim_is_const(n->in[1]->type.dims[0], &rows) || !dim_is_const(n->in[1]->type.dims[1], &depth)) return fault(v, "shapes");
+  if (block < 1 || depth % block || !dim_is_const(x->type.dims[x->type.rank - 1], &k) || k != depth || !dim_is(y->type.dims[x->type.rank - 1], rows)) return fault(v, "blocks of %lld", (long long)block);
+  for (uint32_t i = 2; i < n->n_in; i++)
+    if (n->in[i]->type.dtype != DT_f32 || !dim_is(n->in[i]->type.dims[0], rows) || !dim_is(n->in[i]->type.dims[1], depth / block)) return fault(v, "operand %u has other blocks", i);
+  return true;
+}
+
 static bool verify_windows(Verify *v, const Node *n, uint32_t n_spatial) {
   const Value *x = n->in[0], *y = n->out[0];
   if (x->type.rank != n_spatial + 2 || y->type.rank != n_spatial + 2) return fault(v, "rank %u with %u spatial axes", x->type.rank, n_spatial);
@@ -273,7 +287,7 @@ static bool verify_branches(Verify *v, const Node *n) {
 static bool tensors_needed(Verify *v, const Node *n) {
   static const uint8_t inputs[OP_COUNT] = {
       [OP_VIEW] = 1, [OP_RESHAPE] = 1, [OP_PAD] = 1, [OP_CONCAT] = 1, [OP_GATHER] = 1, [OP_SCATTER] = 2, [OP_REDUCE] = 1, [OP_SCAN] = 1,
-      [OP_CONTRACT] = 2, [OP_CONV] = 2, [OP_POOL] = 1, [OP_LRN] = 1, [OP_SOFTMAX] = 1, [OP_NORM] = 1, [OP_RECURRENT] = 1, [OP_SYMBOLS] = 1, [OP_GRADIENT] = 3, [OP_IF] = 1};
+      [OP_CONTRACT] = 2, [OP_CODES] = 3, [OP_CONV] = 2, [OP_POOL] = 1, [OP_LRN] = 1, [OP_SOFTMAX] = 1, [OP_NORM] = 1, [OP_RECURRENT] = 1, [OP_SYMBOLS] = 1, [OP_GRADIENT] = 3, [OP_IF] = 1};
   if (n->op != OP_SYMBOLS && n->op != OP_LOOP && n->op != OP_IF && n->n_out == 0) return fault(v, "no output");
   if (n->n_in < inputs[n->op]) return fault(v, "%u operands", n->n_in);
   for (uint32_t k = 0; k < inputs[n->op]; k++)
@@ -315,6 +329,7 @@ static bool verify_op(Verify *v, const Node *n) {
     case OP_REDUCE: return verify_reduce(v, n);
     case OP_SCAN: return ((const ScanAttr *)n->attr)->axis < rank ? verify_axis(v, n, 0, rank) : fault(v, "axis %u", ((const ScanAttr *)n->attr)->axis);
     case OP_CONTRACT: return verify_contract(v, n);
+    case OP_CODES: return verify_codes(v, n, ((const CodesAttr *)n->attr)->block);
     case OP_CONV: {
       const ConvAttr *a = n->attr;
       return a->block ? verify_blocked(v, n, a->block) : verify_windows(v, n, a->n_spatial);

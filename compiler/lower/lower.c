@@ -4,7 +4,7 @@
 static const LowerFn lower_fns[OP_COUNT] = {
     [OP_POINTWISE] = lower_pointwise, [OP_VIEW] = lower_view,       [OP_RESHAPE] = lower_reshape, [OP_PAD] = lower_pad,
     [OP_CONCAT] = lower_concat,       [OP_GATHER] = lower_gather,   [OP_SCATTER] = lower_scatter, [OP_REDUCE] = lower_reduce,
-    [OP_SCAN] = lower_scan,           [OP_CONTRACT] = lower_contract, [OP_CONV] = lower_conv,     [OP_POOL] = lower_pool,
+    [OP_SCAN] = lower_scan,           [OP_CONTRACT] = lower_contract, [OP_CODES] = lower_codes, [OP_CONV] = lower_conv,     [OP_POOL] = lower_pool,
     [OP_LRN] = lower_lrn,             [OP_SOFTMAX] = lower_softmax, [OP_NORM] = lower_norm,       [OP_RECURRENT] = lower_recurrent,
     [OP_EXTERN] = lower_extern,
     [OP_SYMBOLS] = lower_symbols,     [OP_DIMS] = lower_dims,           [OP_IF] = lower_if,           [OP_LOOP] = lower_loop,

@@ -195,6 +195,43 @@ static Thin thin_product(const Lower *l, const ContractStep *s) {
   return dim_is(s->b_k, 1) && dim_is(s->a_k, 1) ? THIN_DOTS : dim_is(s->b_n, 1) ? THIN_ROWS : THIN_NOT;
 }
 
+/* One value a column and block, [n][blocks], in panels. */
+static uint32_t lower_block_values(Lower *l, const Value *v, size_t nr) {
+  const float *from = tensor_host_elements(l->a, v->data);
+  const size_t n = (size_t)v->type.dims[0]->value, blocks = (size_t)v->type.dims[1]->value, count = cn_pack_size(blocks, n, nr);
+  float *packed = NEW_ARRAY(l->a, float, count);
+  cn_pack_b_f32(from, 1, blocks, blocks, n, nr, packed);
+  return lower_packed(l, count, packed, v->name);
+}
+
+/* Codes [n][k], packed as ONNX packs them, low bits first: a word of 32 bits for so many of one column as it holds, in panels. */
+static uint32_t lower_codes_words(Lower *l, const Value *v, size_t nr) {
+  const size_t n = (size_t)v->type.dims[0]->value, words = (size_t)v->type.dims[1]->value * dtype_rows[v->type.dtype].bits / 32, count = cn_pack_size(words, n, nr);
+  uint32_t *packed = NEW_ARRAY(l->a, uint32_t, count);
+  const uint8_t *from = v->data->bytes;
+  for (size_t j = 0; j < n; j++)
+    for (size_t w = 0; w < words; w++, from += 4)
+      packed[(j / nr * words + w) * nr + j % nr] = (uint32_t)from[0] | (uint32_t)from[1] << 8 | (uint32_t)from[2] << 16 | (uint32_t)from[3] << 24;
+  const Dim **dims = NEW(l->a, const Dim *);
+  dims[0] = dim_const(l->p->dims, (int64_t)count);
+  return lower_constant(l, DT_u32, 1, dims, tensor_take_host(l->a, DT_u32, count, packed), v->name);
+}
+
+/* Of one row (pass_legalise leaves no other). */
+bool lower_codes(Lower *l, const Node *n) {
+  const CodesAttr *attr = n->attr;
+  const Value *w = n->in[1];
+  const size_t nr = target_tile(l->opt->target, "gemm_f32")->nr;
+  ContractStep *s = NEW(l->a, ContractStep);
+  const Dim *one = l->p->dims->one, *const zero = l->p->dims->zero;
+  *s = (ContractStep){.m = one, .n = w->type.dims[0], .k = w->type.dims[1], .a_m = w->type.dims[1], .a_k = one, .b_k = zero, .b_n = zero, .c_m = w->type.dims[0], .c_n = one,
+                      .b_packed = true, .b_type = w->type.dtype, .block = (size_t)attr->block, .zero = attr->zero, .acc = DT_f32};
+  const uint32_t x = lower_dense(l, n->in[0], n->src), y = lower_result(l, n->out[0]);
+  const uint32_t in[4] = {x, lower_codes_words(l, w, nr), lower_block_values(l, n->in[2], nr), n->n_in > 3 ? lower_block_values(l, n->in[3], nr) : NO_TENSOR};
+  (void)lower_step(l, STEP_CONTRACT, in, 4, &y, 1, s, dim_const(l->p->dims, n->in[2]->type.dims[1]->value * (int64_t)sizeof(float)), n->src);
+  return true;
+}
+
 bool lower_contract(Lower *l, const Node *n) {
   const ContractAttr *attr = n->attr;
   const Value *a = n->in[0], *b = n->in[1], *out = n->out[0];

@@ -39,6 +39,7 @@ bool lower_scatter(Lower *l, const Node *n);
 bool lower_reduce(Lower *l, const Node *n);
 bool lower_scan(Lower *l, const Node *n);
 bool lower_contract(Lower *l, const Node *n);
+bool lower_codes(Lower *l, const Node *n);
 bool lower_conv(Lower *l, const Node *n);
 bool lower_pool(Lower *l, const Node *n);
 bool lower_lrn(Lower *l, const Node *n);

@@ -122,7 +122,9 @@ typedef struct ContractStep {
   const Dim *const *a_batch, *const *b_batch, *const *c_batch; /* [n_batch] strides; 0 where broadcast */
   const Dim *a_m, *a_k, *b_k, *b_n, *c_m, *c_n;  /* strides */
   bool b_packed;                                 /* in[1] is packed for the target's kernel */
-  DType b_type;                                  /* of what is packed: f32, or f16, bf16 for one row (runtime-lite/kernels/row_16_f32.h) */
+  DType b_type;                                  /* of what is packed: f32, or of one row f16, bf16 (runtime-lite/kernels/row_16_f32.h), and u4, u8: codes (row_codes_f32.h) */
+  size_t block;                                  /* of codes: the depth that has one scale, in[2], and zero, in[3] or else: */
+  float zero;
   Thin thin;                                     /* else it may lie so that nobody has to */
   bool lines;                                    /* the step's scratch is for a part of in[0] */
   bool split;                                    /* the target may multiply by parts (amx/split_f32.h) */

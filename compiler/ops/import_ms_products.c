@@ -73,6 +73,38 @@ static Value *block_zeros(OpContext *c, const Blocks *s, DType t) {
   return v ? in_float(c, build_slice(b, v, 1, op_dims(c)->zero, count, op_dims(c)->one), t) : NULL;
 }
 
+static Value *constant(OpContext *c, DType t, const Dim *rows, const Dim *columns, const Tensor *data, Str name) {
+  const Dim *const dims[] = {rows, columns};
+  return ir_add_const(c->b.ir, type_tensor(c->b.ir, t, 2, dims), data, name);
+}
+
+/* The zero point of block i of row r, of those that input 3 has. */
+static float zero_of(const Blocks *s, const Tensor *zeros, int64_t r, int64_t i) {
+  if (zeros->dtype != DT_u8) return (float)tensor_real(zeros, (size_t)(r * s->count + i));
+  const int64_t bit = i * s->bits, byte = tensor_int(zeros, (size_t)(r * ((s->count * s->bits + 7) / 8) + bit / 8));
+  return (float)(byte >> bit % 8 & ((1 << s->bits) - 1));
+}
+
+/* A by constant weights of whole blocks, which stay codes: a product of f32. NULL: they are others. */
+static Value *product_of_codes(OpContext *c, const Blocks *s) {
+  Builder *b = &c->b;
+  Value *codes = op_in(c, 1), *scales = op_in(c, 2), *zeros = op_in(c, 3);
+  const Type *x = &op_in(c, 0)->type;
+  if (x->rank == MAX_RANK || !dim_is(x->dims[x->rank - 1], s->k) || op_in(c, 4) || s->k % s->block || (s->bits != 4 && s->bits != 8) || !codes->data || !scales->data || (zeros && !zeros->data)) return NULL;
+  Arena *a = op_arena(c);
+  const Dim *n = bd_const(b, s->n), *count = bd_const(b, s->count);
+  const size_t blocks = (size_t)(s->n * s->count);
+  Tensor *data = NEW(a, Tensor);
+  *data = (Tensor){s->bits == 4 ? DT_u4 : DT_u8, codes->data->n * (size_t)(8 / s->bits), codes->data->bytes, codes->data->n_bytes, NULL};
+  float *scale = NEW_ARRAY(a, float, blocks), *zero = NEW_ARRAY(a, float, blocks);
+  for (size_t i = 0; i < blocks; i++) scale[i] = (float)tensor_real(scales->data, i);
+  for (size_t i = 0; zeros && i < blocks; i++) zero[i] = zero_of(s, zeros->data, (int64_t)i / s->count, (int64_t)i % s->count);
+  Value *w = constant(c, data->dtype, n, bd_const(b, s->k), data, codes->name), *worth = constant(c, DT_f32, n, count, tensor_take_host(a, DT_f32, blocks, scale), scales->name);
+  Value *from = zeros ? constant(c, DT_f32, n, count, tensor_take_host(a, DT_f32, blocks, zero), zeros->name) : NULL;
+  const CodesAttr attr = {s->block, (float)(1 << (s->bits - 1))};
+  return build_cast(b, build_codes(b, build_cast(b, op_in(c, 0), DT_f32, true), w, worth, from, attr), op_dtype(c, 0), true);
+}
+
 /* A B scales zero_points? g_idx? bias?: A [..][K] by the transpose of B [N][K], which lies in blocks. */
 bool import_matmul_nbits(OpContext *c) {
   Builder *b = &c->b;
@@ -84,6 +116,9 @@ bool import_matmul_nbits(OpContext *c) {
   if (!has_count(c, 1, s.n * bytes) || !has_count(c, 2, s.n * s.count)) return false;
   const Dim *n = bd_const(b, s.n), *k = bd_const(b, s.k), *const dims[] = {n, bd_const(b, s.count)};
   if (op_in(c, 4) && (!op_rank_in(c, 4, 1, 1) || !ir_require_eq(b->ir, op_dim(c, 4, 0), k))) return op_fail(c, DIAG_E0402, "g_idx has shape %s", op_shape(c, 4));
+  if (!op_in(c, 0)->type.rank || !ir_require_eq(b->ir, op_dim(c, 0, op_in(c, 0)->type.rank - 1), k)) return op_fail(c, DIAG_E0402, "input 0 has shape %s", op_shape(c, 0));
+  Value *kept = product_of_codes(c, &s);
+  if (kept) return op_give(c, 0, plus(c, kept, op_in(c, 5)));
   Value *w = op_unpacked(c, op_in(c, 1), n, bd_const(b, bytes), s.bits), *zeros = block_zeros(c, &s, t);
   if (!w || !zeros) return false;
   w = in_float(c, build_slice(b, w, 1, op_dims(c)->zero, k, op_dims(c)->one), t);

@@ -146,6 +146,48 @@ static bool is_thin(const Node *n, bool reads) {
   return size >= (out->rank && memchr(attr->out, (rows == 1 ? attr->b : attr->a)[near], out->rank) ? WIDE_ROW : rows == 1 && reads ? LONG_ROW : LONG_SUM);
 }
 
+/* ---- products of codes ---- */
+/* One value a block for each of its elements. */
+static Value *by_element(Builder *b, Value *v, const Dim *n, const Dim *k, int64_t block) {
+  const Dim *const wide[] = {n, v->type.dims[1], dim_const(b->ir->dims, block)}, *const flat[] = {n, k};
+  return build_reshape(b, build_expand(b, build_unsqueeze(b, v, 1u << 2), 3, wide), 2, flat);
+}
+
+static bool is_one_row(const Node *n) {
+  for (uint32_t a = 0; a + 1 < n->in[0]->type.rank; a++)
+    if (!dim_is(n->in[0]->type.dims[a], 1)) return false;
+  return true;
+}
+
+/* A sum over blocks and over what is in them, so that weights are an expression of codes and nothing of their size stands for scales; of one row a sum
+ * along all of it, where codes lie. */
+static Value *codes_nest(Builder *b, const Node *n) {
+  const CodesAttr *attr = n->attr;
+  Arena *a = b->ir->arena;
+  Value *x = n->in[0], *w = n->in[1], *scales = n->in[2], *zeros = n->n_in > 3 ? n->in[3] : NULL;
+  const Dim *rows = w->type.dims[0], *k = w->type.dims[1], *count = scales->type.dims[1], *one = b->ir->dims->one;
+  const Dim *const wide[] = {rows, count, dim_const(b->ir->dims, attr->block)}, *const single[] = {rows, count, one};
+  const bool row = is_one_row(n);
+  const uint32_t rank = x->type.rank, last = rank - 1;
+  Expr e = {0};
+  const uint32_t code = expr_cast(a, &e, DT_f32, true, expr_cast(a, &e, DT_u8, true, expr_input(a, &e, 0, w->type.dtype)));
+  const uint32_t from = zeros ? expr_input(a, &e, 2, DT_f32) : expr_const_f(a, &e, DT_f32, (double)attr->zero);
+  expr_set_result(a, &e, expr_fn2(a, &e, SC_mul, expr_fn2(a, &e, SC_sub, code, from), expr_input(a, &e, 1, DT_f32)));
+  Value *in[3] = {w, scales, zeros};
+  for (uint32_t i = 0; i < n->n_in - 1; i++) in[i] = i == 0 ? (row ? w : build_reshape(b, w, 3, wide)) : row ? by_element(b, in[i], rows, k, attr->block) : build_reshape(b, in[i], 3, single);
+  Value *weights = build_expr(b, e, in, n->n_in - 1, row ? 2 : 3, row ? w->type.dims : wide);
+  const Dim *dims[MAX_RANK];
+  uint8_t lx[MAX_RANK], lw[3], out[MAX_RANK];
+  for (uint32_t i = 0; i < last; i++) dims[i] = x->type.dims[i], lx[i] = out[i] = (uint8_t)i;
+  lx[last] = lw[1] = (uint8_t)last;
+  lx[rank] = lw[2] = (uint8_t)rank;
+  out[last] = lw[0] = (uint8_t)(rank + 1);
+  dims[last] = count;
+  dims[rank] = wide[2];
+  if (!row) x = build_reshape(b, x, rank + 1, dims);
+  return build_contract(b, x, lx, weights, lw, out, rank, DT_f32, NULL, NULL);
+}
+
 /* ---- windows ---------------------------------------------------------------------------------------------------------------------- */
 typedef struct Windows {
   uint32_t n, lead; /* spatial axes, those in front of them */
@@ -491,6 +533,10 @@ static bool legalise(Builder *b, const Node *n, Value **ret, void *user) {
     case OP_CONTRACT:
       if ((f32 && !(l->all && is_thin(n, l->blocks))) || (l->kernels && l->all && kernel_contract(n))) return false;
       ret[0] = narrow ? product_f32(b, n) : product_nest(b, n);
+      return true;
+    case OP_CODES:
+      if (l->blocks && is_one_row(n) && ((const CodesAttr *)n->attr)->block % (32 / dtype_rows[n->in[1]->type.dtype].bits) == 0) return false;
+      ret[0] = codes_nest(b, n);
       return true;
     case OP_CONV: {
       const bool known = window_known(n);

@@ -247,6 +247,10 @@ CN_KERNEL cn_vs32 cn_vs32_dot2(cn_vs32 a, cn_vs32 b, cn_vs32 acc) {
 
 CN_KERNEL cn_vf32 cn_vf32_from_s32(cn_vs32 v) { return _mm256_cvtepi32_ps(v); }
 
+CN_KERNEL cn_vf32 cn_vf32_from_bits(cn_vs32 v, unsigned at, unsigned bits) {
+  return _mm256_cvtepi32_ps(_mm256_and_si256(_mm256_srlv_epi32(v, _mm256_set1_epi32((int)at)), _mm256_set1_epi32((int)(1u << bits) - 1)));
+}
+
 CN_KERNEL cn_vs32 cn_vs32_round_f32(cn_vf32 x) { return _mm256_cvtps_epi32(x); }
 
 CN_KERNEL void cn_vs32_store_8_n(uint8_t *p, cn_vs32 v, size_t n) {

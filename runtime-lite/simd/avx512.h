@@ -223,6 +223,12 @@ CN_KERNEL cn_vs32 cn_vs32_dot2(cn_vs32 a, cn_vs32 b, cn_vs32 acc) {
 
 CN_KERNEL cn_vf32 cn_vf32_from_s32(cn_vs32 v) { return _mm512_cvtepi32_ps(v); }
 
+CN_KERNEL cn_vf32 cn_vf32_from_bits(cn_vs32 v, unsigned at, unsigned bits) {
+  const __m512i low = _mm512_srlv_epi32(v, _mm512_set1_epi32((int)at));
+  if (bits == 4) return _mm512_permutexvar_ps(low, _mm512_setr_ps(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)); /* which reads four bits of a place */
+  return _mm512_cvtepi32_ps(_mm512_and_si512(low, _mm512_set1_epi32((int)(1u << bits) - 1)));
+}
+
 CN_KERNEL cn_vs32 cn_vs32_round_f32(cn_vf32 x) { return _mm512_cvtps_epi32(x); }
 
 CN_KERNEL void cn_vs32_store_8_n(uint8_t *p, cn_vs32 v, size_t n) {

@@ -243,6 +243,10 @@ CN_KERNEL cn_vs32 cn_vs32_dot2(cn_vs32 a, cn_vs32 b, cn_vs32 acc) {
 
 CN_KERNEL cn_vf32 cn_vf32_from_s32(cn_vs32 v) { return vcvtq_f32_s32(v); }
 
+CN_KERNEL cn_vf32 cn_vf32_from_bits(cn_vs32 v, unsigned at, unsigned bits) {
+  return vcvtq_f32_u32(vandq_u32(vshlq_u32(vreinterpretq_u32_s32(v), vdupq_n_s32(-(int32_t)at)), vdupq_n_u32((1u << bits) - 1)));
+}
+
 CN_KERNEL cn_vs32 cn_vs32_round_f32(cn_vf32 x) { return vcvtnq_s32_f32(x); }
 
 CN_KERNEL void cn_vs32_store_8_n(uint8_t *p, cn_vs32 v, size_t n) {

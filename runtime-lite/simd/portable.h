@@ -188,6 +188,9 @@ CN_INLINE cn_vs32 cn_vs32_dot2(cn_vs32 a, cn_vs32 b, cn_vs32 acc) {
 
 CN_INLINE cn_vf32 cn_vf32_from_s32(cn_vs32 v) { return (float)v; }
 
+/* `bits` bits of each lane from bit `at` on, 4 or 8, literals, as a number. */
+CN_INLINE cn_vf32 cn_vf32_from_bits(cn_vs32 v, unsigned at, unsigned bits) { return (float)((uint32_t)v >> at & ((1u << bits) - 1)); }
+
 /* To the nearest integer, ties to even; |x| < 2^22. */
 CN_INLINE cn_vs32 cn_vs32_round_f32(cn_vf32 x) { return (int32_t)((x + 12582912.0f) - 12582912.0f); }
 

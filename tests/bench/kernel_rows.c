@@ -100,6 +100,22 @@ static void bench_row_16(Bench *b, size_t k, size_t n) {
   }
 }
 
+static void run_row_codes4(const KernelSet *s, const void *job) { s->row_codes4_f32(job, 0, s->row_codes_f32_tasks(job)); }
+static void run_row_codes8(const KernelSet *s, const void *job) { s->row_codes8_f32(job, 0, s->row_codes_f32_tasks(job)); }
+
+/* One row by codes in blocks of 32. */
+static void bench_row_codes(Bench *b, size_t k, size_t n) {
+  for (size_t bits = 4; bits <= 8; bits += 4) {
+    char what[64];
+    const size_t columns = cn_round_up(n, b->s->nr);
+    const float *codes = bench_room(b, k * columns * bits / 32);
+    const cn_codes_f32_args g = {.n = n, .k = k, .block = 32, .a = bench_room(b, k), .codes = (const uint32_t *)(const void *)codes, .scales = bench_room(b, k / 32 * columns), .zero = 8,
+                                 .sums = bench_room(b, k / 32), .c = bench_room(b, n)};
+    (void)snprintf(what, sizeof what, "k %zu n %zu", k, n);
+    bench_row(b, bits == 4 ? "cn_row_codes4_f32" : "cn_row_codes8_f32", what, 2.0 * (double)(n * k), (double)(4 * k + k * n * bits / 8 + k / 8 * n + 4 * n), bits == 4 ? run_row_codes4 : run_row_codes8, &g);
+  }
+}
+
 static void run_thin_dots(const KernelSet *s, const void *job) { s->thin_dots_f32(job, 0, s->thin_f32_tasks(job)); }
 static void run_thin_rows(const KernelSet *s, const void *job) { s->thin_rows_f32(job, 0, s->thin_f32_tasks(job)); }
 
@@ -235,6 +251,7 @@ static void bench_products(Bench *b) {
   bench_gemm(b, 1, 256, 1024);
   bench_row_16(b, 768, 3072);
   bench_row_16(b, 768, 50257);
+  bench_row_codes(b, 2048, 2048);
   bench_thin(b, 1, 256, 64);
   bench_thin(b, 4, 1024, 64);
   bench_attention(b, 197, 197, 64, 0, 0);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Operators of com.microsoft against ONNX Runtime.
 
-  run.py --castnet build/compiler/castnet [--filter NAME]
+  run.py --castnet build/compiler/castnet [--target NAME] [--filter NAME]
 
 Each case is one node: its inputs (a name beginning with `w` is a constant of the model), its attributes, the number of its outputs. ONNX
 Runtime, without optimisations, gives the outputs that `castnet check` compares with.
@@ -59,11 +59,11 @@ def weights_of(*shape, seed=1, dtype=np.uint8):
 
 
 # ---- MatMulNBits: weights, scales, zero points by block ----
-def nbits(name, bits, block, k, n, zeros=None, bias=False, constant=True, g_idx=False):
+def nbits(name, bits, block, k, n, zeros=None, bias=False, constant=True, g_idx=False, lead=(2, 3)):
     count = -(-k // block)
     w = "w" if constant else ""
     packed = bytes_of(n, count, block * bits // 8, seed=2)
-    inputs = [("a", floats(2, 3, k)), (f"{w}b", packed), (f"{w}s", np.abs(floats(n, count, seed=3)))]
+    inputs = [("a", floats(*lead, k)), (f"{w}b", packed), (f"{w}s", np.abs(floats(n, count, seed=3)))]
     if zeros == "packed":
         inputs.append((f"{w}z", bytes_of(n, -(-count * bits // 8), seed=4)))
     elif zeros == "float":
@@ -82,6 +82,11 @@ nbits("nbits_4_bias", 4, 32, 96, 5, zeros="packed", bias=True)
 nbits("nbits_4_inputs", 4, 16, 40, 6, zeros="packed", constant=False)
 nbits("nbits_4_g_idx", 4, 16, 48, 6, g_idx=True)
 nbits("nbits_8", 8, 16, 32, 8, zeros="packed")
+nbits("nbits_4_row", 4, 16, 64, 150, lead=(1, 1))
+nbits("nbits_4_row_zeros", 4, 32, 96, 37, zeros="packed", bias=True, lead=(1,))
+nbits("nbits_4_row_float_zeros", 4, 16, 48, 70, zeros="float", lead=(1, 1))
+nbits("nbits_4_row_inputs", 4, 16, 64, 20, constant=False, lead=(1, 1))
+nbits("nbits_8_row", 8, 16, 32, 300, zeros="packed", lead=(1, 1))
 
 # ---- other quantised products ----
 for kind in (np.uint8, np.int8):
@@ -300,7 +305,7 @@ def judge_refused(castnet, row, folder):
     return done.returncode == 1 and f"error {row.refused}:" in done.stderr, done.stdout + done.stderr
 
 
-def judge(castnet, row, folder):
+def judge(castnet, row, folder, target):
     if row.refused:
         return judge_refused(castnet, row, folder)
     model, inputs = model_of(row)
@@ -313,7 +318,7 @@ def judge(castnet, row, folder):
     for side, arrays in (("input", inputs.values()), ("output", outputs)):
         for i, array in enumerate(arrays):
             (data / f"{side}_{i}.pb").write_bytes(numpy_helper.from_array(array).SerializeToString())
-    done = subprocess.run([castnet, "check", folder / "model.onnx", "--rtol", str(RTOL), "--atol", str(row.atol)], capture_output=True, text=True)
+    done = subprocess.run([castnet, "check", folder / "model.onnx", "--rtol", str(RTOL), "--atol", str(row.atol), "--target", target], capture_output=True, text=True)
     said = done.stdout + done.stderr
     by_one = re.search(r"(\d+) of \d+ elements differ by one quantum", said)
     differ = re.search(r"E0602: .*: (\d+) of \d+ elements differ", said)
@@ -324,6 +329,7 @@ def judge(castnet, row, folder):
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--castnet", required=True, type=Path)
+    options.add_argument("--target", default="c99")
     options.add_argument("--filter", default="*")
     args = options.parse_args()
     passed = failed = 0
@@ -332,12 +338,12 @@ def main():
             continue
         try:
             with tempfile.TemporaryDirectory() as folder:
-                ok, said = judge(args.castnet.resolve(), row, Path(folder))
+                ok, said = judge(args.castnet.resolve(), row, Path(folder), args.target)
         except Exception as error:  # the oracle refuses the case
             ok, said = False, f"{error}\n"
         passed, failed = passed + ok, failed + (not ok)
         if not ok:
-            print(f"FAIL {row.name}\n{said}again: tests/contrib/run.py --castnet {args.castnet} --filter {row.name}")
+            print(f"FAIL {row.name}\n{said}again: tests/contrib/run.py --castnet {args.castnet} --target {args.target} --filter {row.name}")
     print(f"{passed} passed, {failed} failed")
     return failed != 0
 

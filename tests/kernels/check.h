@@ -24,6 +24,7 @@
 #include "kernels/recurrent_f32.h"
 #include "kernels/rows_f32.h"
 #include "kernels/row_16_f32.h"
+#include "kernels/row_codes_f32.h"
 #include "kernels/thin_f32.h"
 #include "kernels/tokens_f32.h"
 #include "kernels/transpose_f32.h"
@@ -54,6 +55,9 @@ typedef struct KernelSet {
   size_t (*thin_f32_tasks)(const cn_gemm_f32_args *g);
   void (*row_f16_f32)(const cn_gemm_f32_args *g, size_t t0, size_t t1);
   void (*row_bf16_f32)(const cn_gemm_f32_args *g, size_t t0, size_t t1);
+  size_t (*row_codes_f32_tasks)(const cn_codes_f32_args *g);
+  void (*row_codes4_f32)(const cn_codes_f32_args *g, size_t t0, size_t t1);
+  void (*row_codes8_f32)(const cn_codes_f32_args *g, size_t t0, size_t t1);
   void (*thin_dots_f32)(const cn_gemm_f32_args *g, size_t t0, size_t t1);
   void (*thin_rows_f32)(const cn_gemm_f32_args *g, size_t t0, size_t t1);
   size_t (*conv_f32_tasks)(const cn_conv_f32_args *a);

@@ -48,8 +48,8 @@ static size_t place_result(Case *c, cn_gemm_f32_args *g) {
   return g->m ? (g->m - 1) * g->ldc + g->n : 0;
 }
 
-/* before: C as it was, which holds the residual of an in-place sum. */
-static void compare(Case *c, const cn_gemm_f32_args *g, const float *b, size_t b_ks, size_t b_ns, const float *before) {
+/* before: C as it was, which holds the residual of an in-place sum. loose: what errors may be times those of a sum of B's own numbers. */
+static void compare_by(Case *c, const cn_gemm_f32_args *g, const float *b, size_t b_ks, size_t b_ns, const float *before, double loose) {
   for (size_t i = 0; i < g->m; i++) {
     for (size_t j = 0; j < (i + 1 < g->m ? g->ldc : g->n); j++) { /* the last row ends at n */
       const size_t at = i * g->ldc + j;
@@ -72,12 +72,14 @@ static void compare(Case *c, const cn_gemm_f32_args *g, const float *b, size_t b
       double bound = (double)(g->k + 4) * 0x1p-23 * (size + 2.0 + (g->ep.tile ? size + (double)(i + j) : 0));
       const double usual = 0x1p-18 * sqrt(squares) * (g->ep.tile ? 2 : 1) + 0x1p-22 * (fabs(want) + 4); /* where no rounding is of more than a sum's last bits */
       if (c->set->own && usual < bound) bound = usual;
-      if (!close_enough(g->c[at], want, bound))
+      if (!close_enough(g->c[at], want, bound * loose))
         fail(c, "%s m %zu n %zu k %zu flags %u: [%zu][%zu] is %g, not %g", c->kernel, g->m, g->n, g->k, g->ep.flags, i, j,
              (double)g->c[at], want);
     }
   }
 }
+
+static void compare(Case *c, const cn_gemm_f32_args *g, const float *b, size_t b_ks, size_t b_ns, const float *before) { compare_by(c, g, b, b_ks, b_ns, before, 1); }
 
 /* Any split of the tasks gives the same bits. */
 static void run_split(Case *c, const cn_gemm_f32_args *g) {
@@ -163,6 +165,50 @@ static void row_16(Case *c, void (*run)(const cn_gemm_f32_args *g, size_t t0, si
 void test_cn_row_f16_f32(Case *c) { row_16(c, c->set->row_f16_f32, cn_cast_f32_f16, cn_cast_f16_f32); }
 
 void test_cn_row_bf16_f32(Case *c) { row_16(c, c->set->row_bf16_f32, cn_cast_f32_bf16, cn_cast_bf16_f32); }
+
+/* ---- one row by codes ---- */
+static void row_codes(Case *c, void (*run)(const cn_codes_f32_args *g, size_t t0, size_t t1), unsigned bits) {
+  const KernelSet *s = c->set;
+  const size_t blocks = pick(c, 5), steps = 32 / bits;
+  cn_codes_f32_args g = {.n = pick_size(c, pick(c, 2) ? s->nr : 6 * s->nr), .block = steps * (1 + pick(c, 5))};
+  g.k = blocks * g.block;
+  const size_t words = g.k / steps, panels = cn_pack_size(words, g.n, s->nr), each = cn_pack_size(blocks, g.n, s->nr);
+  uint32_t *codes = (uint32_t *)(void *)guarded(c, panels);
+  float *scales = guarded_values(c, g.n * blocks), *zeros = pick(c, 2) ? guarded_values(c, g.n * blocks) : NULL, *by_panel = guarded(c, each), *from = guarded(c, each);
+  for (size_t i = 0; i < panels; i++) codes[i] = (uint32_t)pick(c, 1u << 16) << 16 | (uint32_t)pick(c, 1u << 16);
+  cn_pack_b_f32(scales, 1, blocks, blocks, g.n, s->nr, by_panel);
+  if (zeros) cn_pack_b_f32(zeros, 1, blocks, blocks, g.n, s->nr, from);
+  g.zero = zeros ? 0 : (float)pick(c, 16);
+  g.a = guarded_values(c, g.k);
+  g.codes = codes;
+  g.scales = by_panel;
+  g.zeros = zeros ? from : NULL;
+  g.sums = guarded(c, blocks);
+  cn_gemm_f32_args plain = {.m = 1, .n = g.n, .k = g.k, .a = g.a, .a_rs = g.k, .a_ks = 1};
+  const size_t c_size = place_result(c, &plain), tasks = s->row_codes_f32_tasks(&g), cut = pick(c, (uint32_t)tasks + 1);
+  float *before = guarded(c, c_size), *again = guarded(c, c_size), *b = guarded(c, g.k * g.n);
+  plain.c = g.c = guarded_values(c, c_size);
+  memcpy(before, g.c, c_size * sizeof(float));
+  plain.ep = g.ep = pick_epilogue(c, 1, g.n, c_size, g.c);
+  for (size_t j = 0; j < g.n; j++) {
+    for (size_t p = 0; p < g.k; p++) {
+      const size_t at = j * blocks + p / g.block;
+      const uint32_t code = codes[(j / s->nr * words + p / steps) * s->nr + j % s->nr] >> p % steps * bits & ((1u << bits) - 1);
+      b[p * g.n + j] = ((float)code - (zeros ? zeros[at] : g.zero)) * scales[at];
+    }
+  }
+  run(&g, 0, tasks);
+  compare_by(c, &plain, b, g.n, 1, before, 256); /* codes are larger than what they are worth beside zeros */
+  memcpy(again, g.c, c_size * sizeof(float));
+  memcpy(g.c, before, c_size * sizeof(float));
+  run(&g, cut, tasks);
+  run(&g, 0, cut);
+  if (memcmp(again, g.c, c_size * sizeof(float)) != 0) fail(c, "%s: the split of tasks changes the result", c->kernel);
+}
+
+void test_cn_row_codes4_f32(Case *c) { row_codes(c, c->set->row_codes4_f32, 4); }
+
+void test_cn_row_codes8_f32(Case *c) { row_codes(c, c->set->row_codes8_f32, 8); }
 
 /* ---- few rows by what lies as it is ---- */
 static void thin(Case *c, void (*run)(const cn_gemm_f32_args *g, size_t t0, size_t t1), int dots) {

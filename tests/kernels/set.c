@@ -241,6 +241,7 @@ static size_t layer_selftest(void) {
 
 static size_t attention_f32_tasks(const cn_attention_f32_args *a) { return cn_attention_f32_tasks(a); }
 static size_t gemm_f32_tasks(const cn_gemm_f32_args *g) { return cn_gemm_f32_tasks(g); }
+static size_t row_codes_f32_tasks(const cn_codes_f32_args *g) { return cn_row_codes_f32_tasks(g); }
 static size_t thin_f32_tasks(const cn_gemm_f32_args *g) { return cn_thin_f32_tasks(g); }
 static size_t gemm_f32_lines(size_t m) {
   const size_t rows = cn_min(m, CN_GEMM_F32_MC + CN_GEMM_F32_MC / 4), lines = rows * CN_GEMM_F32_LINE;
@@ -328,6 +329,9 @@ const KernelSet SET = {
     .thin_f32_tasks = thin_f32_tasks,
     .row_f16_f32 = cn_row_f16_f32,
     .row_bf16_f32 = cn_row_bf16_f32,
+    .row_codes_f32_tasks = row_codes_f32_tasks,
+    .row_codes4_f32 = cn_row_codes4_f32,
+    .row_codes8_f32 = cn_row_codes8_f32,
     .thin_dots_f32 = cn_thin_dots_f32,
     .thin_rows_f32 = cn_thin_rows_f32,
     .conv_f32_tasks = conv_f32_tasks,
