@@ -60,13 +60,6 @@ static bool has_blocks(const PipelineOptions *opt) {
   return any;
 }
 
-/* Whether the target's kernels have vectors of f32. */
-static bool has_vectors(const PipelineOptions *opt) {
-  bool any = level_of(opt, 0)->vector_bits >= 128;
-  for (size_t i = 1; i < opt->backend.target->n_levels; i++) any = any || level_of(opt, i)->vector_bits >= 128;
-  return any;
-}
-
 /* The graph in the layout of level i, which levels before it may have, too. */
 static Ir *level_graph(const PipelineOptions *opt, Ir *ir, const Pipeline *p, size_t i) {
   const LayoutTile tile = tile_of(opt, i);
@@ -140,7 +133,7 @@ bool pipeline_run(Arena *a, Diags *d, const PipelineOptions *opt, Pipeline *ret)
   if (dumps(opt, "graph")) return ir_print(opt->dump, ir), true;
 
   const bool kernels = strcmp(opt->backend.target->language, "c") == 0;
-  if (!passes_run(ir, (PassOptions){.optimise = opt->optimise, .kernels = kernels, .blocks = has_blocks(opt), .widen = has_vectors(opt), .float_qdq = opt->float_qdq, .keep_subnormals = opt->keep_subnormals})) return false;
+  if (!passes_run(ir, (PassOptions){.optimise = opt->optimise, .kernels = kernels, .blocks = has_blocks(opt), .widen = kernels && !opt->backend.target->small_code, .float_qdq = opt->float_qdq, .keep_subnormals = opt->keep_subnormals})) return false;
   if (!level_graphs(opt, ir, ret)) return false;
   if (dumps(opt, "passes")) return true;
 

@@ -535,7 +535,7 @@ static bool legalise(Builder *b, const Node *n, Value **ret, void *user) {
       ret[0] = narrow ? product_f32(b, n) : product_nest(b, n);
       return true;
     case OP_CODES:
-      if (l->blocks && is_one_row(n) && ((const CodesAttr *)n->attr)->block % (32 / dtype_rows[n->in[1]->type.dtype].bits) == 0) return false;
+      if (l->all && is_one_row(n) && ((const CodesAttr *)n->attr)->block % (32 / dtype_rows[n->in[1]->type.dtype].bits) == 0) return false;
       ret[0] = codes_nest(b, n);
       return true;
     case OP_CONV: {

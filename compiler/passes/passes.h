@@ -9,7 +9,7 @@
  * the kernels over rows (softmax, normalisation) and of 8-bit operands too. `blocks`: pass_layout runs later, and takes the
  * normalisations over neighbouring channels. */
 bool pass_legalise(Ir *ir, bool kernels, bool all, bool blocks);
-/* Floats of 16 bits are held as f32, rounded where an operation rounds. Before pass_legalise. */
+/* Floats of 16 bits are held as f32, rounded where an operation rounds, for a target whose kernels are of f32. Before pass_legalise. */
 bool pass_widen(Ir *ir);
 /* Softmax and normalisation that exporters leave as reductions and arithmetic become one node again. */
 bool pass_raise(Ir *ir);
@@ -64,7 +64,7 @@ typedef struct PassOptions {
   bool blocks;    /* passes_layout follows */
   bool float_qdq; /* no pass_quantise: quantised graphs compute in float as they are written */
   bool keep_subnormals; /* no pass_subnormal */
-  bool widen;     /* the target's vectors and kernels are of f32: pass_widen */
+  bool widen;     /* the target's kernels are of f32, and steps are dearer than room: pass_widen */
 } PassOptions;
 
 /* All of them in order, but pass_layout. False after diagnostics. */

@@ -1,4 +1,4 @@
-/* What has 16 bits, f16 or bf16, is held as f32 that is rounded to 16 bits where an operation rounds, on targets whose kernels and vectors
+/* What has 16 bits, f16 or bf16, is held as f32 that is rounded to 16 bits where an operation rounds, on targets whose kernels
  * are of f32: a network of such floats is then one of f32, in chains, blocks and steps as any other, with a function more behind its
  * products, and the same results to the bit. Content that moves without ever being computed stays as it is, and so do a graph's own inputs and outputs. */
 #include "passes/passes.h"

@@ -118,7 +118,7 @@ CN_KERNEL cn_vf32 cn_vf32_load_bf16(const uint16_t *p) {
   return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)p)), 16));
 }
 
-CN_KERNEL cn_vf32 cn_vf32_round_f16(cn_vf32 a) { return _mm512_cvtph_ps(_mm512_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT)); }
+CN_KERNEL cn_vf32 cn_vf32_round_f16(cn_vf32 a) { return _mm512_cvtph_ps(_mm512_maskz_cvtps_ph(0xffffu, a, _MM_FROUND_TO_NEAREST_INT)); } /* all lanes: gcc -O0 warns of the other name */
 
 CN_KERNEL cn_vf32 cn_vf32_fma(cn_vf32 a, cn_vf32 b, cn_vf32 c) { return _mm512_fmadd_ps(a, b, c); }
 

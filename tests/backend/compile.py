@@ -70,7 +70,8 @@ def build(folder, cc, level, defines=(), user=None):
 def needs(target):
     """The definition of what asks whether this processor has all that the target's file wants of one; clang 14 has no word for F16C, which comes with AVX2."""
     wanted = re.search(r'^CPU\("(.+)"\)', (SOURCE / f"targets/{target}.def").read_text(), re.MULTILINE)
-    return [f"-DHAS_CPU=({'&&'.join(f'__builtin_cpu_supports({chr(34)}{w}{chr(34)})' for w in wanted[1].split() if w != "f16c")})"] if wanted else []
+    words = [w for w in wanted[1].split() if w != "f16c"] if wanted else []
+    return [f"-DHAS_CPU=({'&&'.join(f'__builtin_cpu_supports({chr(34)}{w}{chr(34)})' for w in words)})"] if words else []
 
 
 def check_case(work, case, weights, outputs, target):

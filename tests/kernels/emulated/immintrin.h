@@ -72,9 +72,9 @@ EMULATED(EmulatedFloats) emulated_fmadd_ps(EmulatedFloats a, EmulatedFloats b, E
 #define _mm512_sqrt_ps emulated_sqrt_ps
 EMULATED(EmulatedFloats) emulated_sqrt_ps(EmulatedFloats a) { return (EmulatedFloats){_mm256_sqrt_ps(a.lo), _mm256_sqrt_ps(a.hi)}; }
 
-#define _mm512_cvtps_ph emulated_cvtps_ph
-EMULATED(__m256i) emulated_cvtps_ph(EmulatedFloats a, int to_nearest) {
-  (void)to_nearest;
+#define _mm512_maskz_cvtps_ph emulated_cvtps_ph
+EMULATED(__m256i) emulated_cvtps_ph(unsigned all, EmulatedFloats a, int to_nearest) {
+  (void)all, (void)to_nearest;
   return _mm256_set_m128i(_mm256_cvtps_ph(a.hi, _MM_FROUND_TO_NEAREST_INT), _mm256_cvtps_ph(a.lo, _MM_FROUND_TO_NEAREST_INT));
 }
 
