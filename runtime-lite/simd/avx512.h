@@ -224,8 +224,9 @@ CN_KERNEL cn_vs32 cn_vs32_dot2(cn_vs32 a, cn_vs32 b, cn_vs32 acc) {
 CN_KERNEL cn_vf32 cn_vf32_from_s32(cn_vs32 v) { return _mm512_cvtepi32_ps(v); }
 
 CN_KERNEL cn_vf32 cn_vf32_from_bits(cn_vs32 v, unsigned at, unsigned bits) {
-  const __m512i low = _mm512_srlv_epi32(v, _mm512_set1_epi32((int)at));
-  if (bits == 4) return _mm512_permutexvar_ps(low, _mm512_setr_ps(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)); /* which reads four bits of a place */
+  static const float numbers[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+  const cn_vs32 low = _mm512_srlv_epi32(v, _mm512_set1_epi32((int)at));
+  if (bits == 4) return _mm512_permutexvar_ps(low, _mm512_loadu_ps(numbers)); /* which reads four bits of a place */
   return _mm512_cvtepi32_ps(_mm512_and_si512(low, _mm512_set1_epi32((int)(1u << bits) - 1)));
 }
 

@@ -72,6 +72,9 @@ EMULATED(EmulatedFloats) emulated_fmadd_ps(EmulatedFloats a, EmulatedFloats b, E
 #define _mm512_sqrt_ps emulated_sqrt_ps
 EMULATED(EmulatedFloats) emulated_sqrt_ps(EmulatedFloats a) { return (EmulatedFloats){_mm256_sqrt_ps(a.lo), _mm256_sqrt_ps(a.hi)}; }
 
+#define _mm512_srlv_epi32 emulated_srlv_epi32
+EMULATED(EmulatedInts) emulated_srlv_epi32(EmulatedInts a, EmulatedInts count) { return (EmulatedInts){_mm256_srlv_epi32(a.lo, count.lo), _mm256_srlv_epi32(a.hi, count.hi)}; }
+
 #define _mm512_maskz_cvtps_ph emulated_cvtps_ph
 EMULATED(__m256i) emulated_cvtps_ph(unsigned all, EmulatedFloats a, int to_nearest) {
   (void)all, (void)to_nearest;
