@@ -252,7 +252,7 @@ static bool verify_codes(Verify *v, const Node *n, int64_t block) {
     if (!is_tensor(n->in[i]) || !n->in[i]->data || n->in[i]->type.rank != 2) return fault(v, "operand %u is no constant matrix", i);
   const DType t = n->in[1]->type.dtype;
   if ((t != DT_u8 && t != DT_u4) || x->type.dtype != DT_f32 || y->type.dtype != DT_f32) return fault(v, "types");
-  if (x->type.rank < 1 || y->type.rank != x->type.rank || !dim_is_const(n->in[1]->type.dims[0], &rows) || !dim_is_const(n->in[1]->type.dims[1], &depth)) return fault(v, "shapes");
+  if (x->type.rank < 1 || x->type.rank == MAX_RANK || y->type.rank != x->type.rank || !dim_is_const(n->in[1]->type.dims[0], &rows) || !dim_is_const(n->in[1]->type.dims[1], &depth)) return fault(v, "shapes");
   if (block < 1 || depth % block || !dim_is_const(x->type.dims[x->type.rank - 1], &k) || k != depth || !dim_is(y->type.dims[x->type.rank - 1], rows)) return fault(v, "blocks of %lld", (long long)block);
   for (uint32_t i = 2; i < n->n_in; i++)
     if (n->in[i]->type.dtype != DT_f32 || !dim_is(n->in[i]->type.dims[0], rows) || !dim_is(n->in[i]->type.dims[1], depth / block)) return fault(v, "operand %u has other blocks", i);

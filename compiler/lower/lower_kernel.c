@@ -115,10 +115,11 @@ static uint32_t contract_result(Lower *l, const Node *n, const Group *g[3], cons
   return t;
 }
 
-static uint32_t lower_packed(Lower *l, size_t count, float *elements, Str name) {
+/* What was packed, in host memory, as a constant of one axis. */
+static uint32_t lower_packed(Lower *l, DType t, size_t count, void *elements, Str name) {
   const Dim **dims = NEW(l->a, const Dim *);
   dims[0] = dim_const(l->p->dims, (int64_t)count);
-  return lower_constant(l, DT_f32, 1, dims, tensor_take_host(l->a, DT_f32, count, elements), name);
+  return lower_constant(l, t, 1, dims, tensor_take_host(l->a, t, count, elements), name);
 }
 
 /* The type of 16 bits that has all those numbers, or f32. */
@@ -136,9 +137,7 @@ static DType least_type(const float *x, size_t n) {
 static uint32_t lower_packed_16(Lower *l, DType t, size_t count, const float *elements, Str name) {
   uint16_t *half = NEW_ARRAY(l->a, uint16_t, count);
   for (size_t i = 0; i < count; i++) half[i] = t == DT_f16 ? cn_cast_f32_f16(elements[i]) : cn_cast_f32_bf16(elements[i]);
-  const Dim **dims = NEW(l->a, const Dim *);
-  dims[0] = dim_const(l->p->dims, (int64_t)count);
-  return lower_constant(l, t, 1, dims, tensor_take_host(l->a, t, count, half), name);
+  return lower_packed(l, t, count, half, name);
 }
 
 /* A constant second operand is packed now; else the step packs it into scratch, whose size is returned. */
@@ -159,7 +158,7 @@ static const Dim *pack_operand(Lower *l, ContractStep *s, Operand *b) {
     Arena *a = s->b_type == DT_f32 ? l->a : arena_new(arena_door(l->a), 0);
     float *packed = NEW_ARRAY(a, float, count);
     cn_pack_b_f32(src + offset, (size_t)b_k, (size_t)b_n, (size_t)k, (size_t)n, tile->nr, packed);
-    b->tensor = s->b_type == DT_f32 ? lower_packed(l, count, packed, buf->name) : lower_packed_16(l, s->b_type, count, packed, buf->name);
+    b->tensor = s->b_type == DT_f32 ? lower_packed(l, DT_f32, count, packed, buf->name) : lower_packed_16(l, s->b_type, count, packed, buf->name);
     if (a != l->a) arena_free(a);
     s->b_packed = true;
     return NULL;
@@ -201,7 +200,7 @@ static uint32_t lower_block_values(Lower *l, const Value *v, size_t nr) {
   const size_t n = (size_t)v->type.dims[0]->value, blocks = (size_t)v->type.dims[1]->value, count = cn_pack_size(blocks, n, nr);
   float *packed = NEW_ARRAY(l->a, float, count);
   cn_pack_b_f32(from, 1, blocks, blocks, n, nr, packed);
-  return lower_packed(l, count, packed, v->name);
+  return lower_packed(l, DT_f32, count, packed, v->name);
 }
 
 /* Codes [n][k], packed as ONNX packs them, low bits first: a word of 32 bits for so many of one column as it holds, in panels. */
@@ -212,9 +211,7 @@ static uint32_t lower_codes_words(Lower *l, const Value *v, size_t nr) {
   for (size_t j = 0; j < n; j++)
     for (size_t w = 0; w < words; w++, from += 4)
       packed[(j / nr * words + w) * nr + j % nr] = (uint32_t)from[0] | (uint32_t)from[1] << 8 | (uint32_t)from[2] << 16 | (uint32_t)from[3] << 24;
-  const Dim **dims = NEW(l->a, const Dim *);
-  dims[0] = dim_const(l->p->dims, (int64_t)count);
-  return lower_constant(l, DT_u32, 1, dims, tensor_take_host(l->a, DT_u32, count, packed), v->name);
+  return lower_packed(l, DT_u32, count, packed, v->name);
 }
 
 /* Of one row (pass_legalise leaves no other). */
@@ -301,7 +298,7 @@ static const Dim *pack_weights(Lower *l, ConvStep *s, uint32_t *weights, const D
     float *packed = NEW_ARRAY(l->a, float, count);
     cn_pack_conv_f32(tensor_host_elements(l->a, buf->data), group, (size_t)rows, (size_t)channels, (size_t)taps, tile->mr, packed);
     s->kernel = t->dims + 2;
-    *weights = lower_packed(l, count, packed, buf->name);
+    *weights = lower_packed(l, DT_f32, count, packed, buf->name);
     s->w_packed = true;
     return l->p->dims->zero;
   }
@@ -383,7 +380,7 @@ bool lower_recurrent(Lower *l, const Node *n) {
     float *packed = NEW_ARRAY(l->a, float, s->packed * dirs);
     size_t h = (size_t)s->attr.hidden;
     for (uint32_t d = 0; d < dirs; d++) (void)pack_recurrence(s, src + d * s->gates * h * h, packed + d * s->packed);
-    in[2] = lower_packed(l, s->packed * dirs, packed, r->name);
+    in[2] = lower_packed(l, DT_f32, s->packed * dirs, packed, r->name);
     s->r_packed = true;
   }
   const Dim *batch = l->p->tensors.data[in[0]].dims[1];

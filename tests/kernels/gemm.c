@@ -135,6 +135,19 @@ void test_cn_gemm_f32(Case *c) {
   if (memcmp(again, g.c, c_size * sizeof(float)) != 0) fail(c, "%s: the split of tasks changes the result", c->kernel);
 }
 
+/* Runs all tasks, judges what that gives, then the same in two parts, the later one first. before: C as it was. */
+static void judge_tasks(Case *c, void (*run)(const cn_gemm_f32_args *g, size_t t0, size_t t1), const cn_gemm_f32_args *g, size_t tasks, size_t cut, const float *b, size_t b_ks, size_t b_ns,
+                        const float *before, size_t c_size) {
+  float *again = guarded(c, c_size);
+  run(g, 0, tasks);
+  compare(c, g, b, b_ks, b_ns, before);
+  memcpy(again, g->c, c_size * sizeof(float));
+  memcpy(g->c, before, c_size * sizeof(float));
+  run(g, cut, tasks);
+  run(g, 0, cut);
+  if (memcmp(again, g->c, c_size * sizeof(float)) != 0) fail(c, "%s: the split of tasks changes the result", c->kernel);
+}
+
 /* ---- one row by 16 bits ---- */
 static void row_16(Case *c, void (*run)(const cn_gemm_f32_args *g, size_t t0, size_t t1), uint16_t (*narrow)(float), float (*wide)(uint16_t)) {
   const KernelSet *s = c->set;
@@ -148,18 +161,12 @@ static void row_16(Case *c, void (*run)(const cn_gemm_f32_args *g, size_t t0, si
   cn_pack_b_f32(b, g.n, 1, g.k, g.n, s->nr, packed);
   for (size_t i = 0; i < size; i++) half[i] = narrow(packed[i]);
   const size_t c_size = place_result(c, &g), tasks = s->gemm_f32_tasks(&g), cut = pick(c, (uint32_t)tasks + 1);
-  float *before = guarded(c, c_size), *again = guarded(c, c_size);
+  float *before = guarded(c, c_size);
   g.c = guarded_values(c, c_size);
   memcpy(before, g.c, c_size * sizeof(float));
   g.ep = pick_epilogue(c, g.m, g.n, c_size, g.c);
   g.b16 = half;
-  run(&g, 0, tasks);
-  compare(c, &g, b, g.n, 1, before);
-  memcpy(again, g.c, c_size * sizeof(float));
-  memcpy(g.c, before, c_size * sizeof(float));
-  run(&g, cut, tasks);
-  run(&g, 0, cut);
-  if (memcmp(again, g.c, c_size * sizeof(float)) != 0) fail(c, "%s: the split of tasks changes the result", c->kernel);
+  judge_tasks(c, run, &g, tasks, cut, b, g.n, 1, before, c_size);
 }
 
 void test_cn_row_f16_f32(Case *c) { row_16(c, c->set->row_f16_f32, cn_cast_f32_f16, cn_cast_f16_f32); }
@@ -223,16 +230,10 @@ static void thin(Case *c, void (*run)(const cn_gemm_f32_args *g, size_t t0, size
   g.a_ks = turned ? g.m : 1;
   const size_t c_size = place_result(c, &g), tasks = c->set->thin_f32_tasks(&g), cut = pick(c, (uint32_t)tasks + 1);
   g.c = guarded_values(c, c_size);
-  float *before = guarded(c, c_size), *again = guarded(c, c_size);
+  float *before = guarded(c, c_size);
   memcpy(before, g.c, c_size * sizeof(float));
   g.ep = pick_epilogue(c, g.m, g.n, c_size, g.c);
-  run(&g, 0, tasks);
-  compare(c, &g, b, dots ? 1 : g.ldb, dots ? g.ldb : 1, before);
-  memcpy(again, g.c, c_size * sizeof(float));
-  memcpy(g.c, before, c_size * sizeof(float));
-  run(&g, cut, tasks);
-  run(&g, 0, cut);
-  if (memcmp(again, g.c, c_size * sizeof(float)) != 0) fail(c, "%s: the split of tasks changes the result", c->kernel);
+  judge_tasks(c, run, &g, tasks, cut, b, dots ? 1 : g.ldb, dots ? g.ldb : 1, before, c_size);
 }
 
 void test_cn_thin_dots_f32(Case *c) { thin(c, c->set->thin_dots_f32, 1); }
