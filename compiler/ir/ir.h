@@ -278,7 +278,7 @@ typedef struct Ir {
   Graph *main;
   uint32_t n_values;
   VEC(Value *) constants;
-  size_t folded_bytes; /* of constants that pass_fold made */
+  size_t folded_bytes, folded_products; /* of constants that pass_fold made, and summed for them */
   /* Equalities of dimensions that could not be proved: checked where `graph` begins to run, the main one at the head of N_run, or as soon as
    * data have decided all that they speak of (CASTNET_ERR_DIM). */
   struct IrDimCheck { const Dim *a, *b; const Graph *graph; } *checks;

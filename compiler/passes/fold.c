@@ -12,6 +12,7 @@
 /* All passes together make at most MOST bytes and twice the model's own constants: castnet keeps to 64 MiB and 4 times the file. */
 enum { SMALL = 1 << 14, BUDGET_NODE = 1 << 28, GROWTH = 4, MOST = 16 << 20 };
 enum { DEAR = 16 /* arithmetic of a point: a transcendental function */, MOST_NODES = 64 /* of what folds as one */ };
+enum { ON_THE_WAY = 4 /* as many times as its result a softmax or normalisation makes on the way */ };
 
 /* What stays though it is made of constants: what it grows to is cheap to compute; what folds with its only reader. */
 typedef enum Hold { HOLD_NOT, HOLD_CHEAP, HOLD_ON_THE_WAY } Hold;
@@ -28,6 +29,7 @@ typedef struct Chain { /* what computes a value from constants, in order */
   const Node *nodes[MOST_NODES];
   size_t n, bytes; /* of the constants */
   size_t made;     /* bytes of the results on the way, together */
+  size_t products; /* that are summed */
   unsigned cost;   /* of a point */
 } Chain;
 
@@ -35,6 +37,7 @@ static bool foldable_op(const Node *n) {
   switch (n->op) {
     case OP_POINTWISE: case OP_VIEW: case OP_RESHAPE: case OP_PAD: case OP_CONCAT: case OP_GATHER: case OP_SCATTER: case OP_REDUCE:
     case OP_SCAN: case OP_DIMS: return n->n_out == 1;
+    case OP_CONTRACT: case OP_SOFTMAX: case OP_NORM: return n->n_out == 1; /* evaluated as nests */
     default: return false;
   }
 }
@@ -50,6 +53,36 @@ static bool result_bytes(const Node *n, size_t *ret) {
     if (!dim_is_const(t->dims[a], &d) || !size_mul(count, (size_t)d, &count)) return false;
   }
   return dtype_rows[t->dtype].kind != KIND_X && dtype_rows[t->dtype].kind != KIND_C && dtype_bytes(t->dtype, count, ret);
+}
+
+/* Products that a CONTRACT sums, all of them: the sizes of its labels. */
+static bool count_products(const Node *n, size_t *ret) {
+  const ContractAttr *attr = n->attr;
+  const uint8_t *const labels[2] = {attr->a, attr->b};
+  *ret = 1;
+  for (uint32_t k = 0; k < 2; k++) {
+    for (uint32_t a = 0; a < n->in[k]->type.rank; a++) {
+      int64_t d;
+      if (k == 1 && n->in[0]->type.rank && memchr(attr->a, labels[k][a], n->in[0]->type.rank)) continue;
+      if (!dim_is_const(n->in[k]->type.dims[a], &d) || !size_mul(*ret, (size_t)d, ret)) return false;
+    }
+  }
+  return true;
+}
+
+/* What evaluating a composite takes beside its result; false where that is too much. A product's nest has all of what it sums. */
+static bool add_composite(const Fold *f, Chain *c, const Node *n) {
+  size_t result, elements = 0, bytes = 0;
+  if (n->op != OP_CONTRACT && n->op != OP_SOFTMAX && n->op != OP_NORM) return true;
+  if (!result_bytes(n, &result)) return false;
+  if (n->op == OP_CONTRACT ? !count_products(n, &elements) || !dtype_bytes(((const ContractAttr *)n->attr)->acc, elements, &bytes)
+                           : !size_mul(result, ON_THE_WAY, &bytes)) return false;
+  if (bytes > f->limit - c->made || elements > f->limit / sizeof(float) - f->ir->folded_products - c->products) return false;
+  const size_t each = result ? bytes / result : 0;
+  c->made += bytes;
+  c->products += elements;
+  c->cost += n->op != OP_CONTRACT || each > DEAR ? DEAR : (unsigned)each;
+  return true;
 }
 
 /* n with what it is computed from; false where that is more than folds as one. */
@@ -68,10 +101,34 @@ static bool add_to_chain(const Fold *f, Chain *c, const Node *n) {
     c->made += bytes;
     if (!add_to_chain(f, c, v->def)) return false;
   }
-  if (c->n == MOST_NODES) return false;
+  if (c->n == MOST_NODES || !add_composite(f, c, n)) return false;
   if (n->op == OP_POINTWISE) c->cost += virt_expr_cost(&((const PointwiseAttr *)n->attr)->expr);
   c->nodes[c->n++] = n;
   return true;
+}
+
+/* What the nodes of a chain have become. */
+typedef struct Copies {
+  const Value *from[MOST_NODES];
+  Value *to[MOST_NODES];
+  size_t n;
+} Copies;
+
+static Value *copy_of(const Copies *c, Value *v) {
+  for (size_t i = 0; i < c->n; i++)
+    if (c->from[i] == v) return c->to[i];
+  return v;
+}
+
+/* n of copied operands, a composite as nests; NULL: it cannot be. */
+static Value *copy_node(Builder *b, const Copies *c, const Node *n) {
+  Node copy = *n;
+  Value *made;
+  copy.in = NEW_ARRAY(b->ir->arena, Value *, n->n_in + 1);
+  for (uint32_t k = 0; k < n->n_in; k++) copy.in[k] = n->in[k] ? copy_of(c, n->in[k]) : NULL;
+  b->place = n->src;
+  if (legalise_node(b, &copy, &made)) return made;
+  return graph_add_node(b->graph, n->op, copy.in, n->n_in, &n->out[0]->type, 1, n->attr, n->src)->out[0];
 }
 
 /* The chain in a graph of its own, sharing dimensions and constants with ir. */
@@ -81,8 +138,15 @@ static const Tensor *evaluate(Ir *ir, const Chain *c, Arena *scratch) {
   alone.arena = scratch;
   alone.diags = &diags;
   alone.main = graph_new(&alone, NULL);
-  for (size_t i = 0; i < c->n; i++) vec_push(scratch, alone.main->nodes, (Node *)(uintptr_t)c->nodes[i]);
-  vec_push(scratch, alone.main->outputs, c->nodes[c->n - 1]->out[0]);
+  Builder b = {.ir = &alone, .graph = alone.main};
+  Copies copies = {0};
+  for (size_t i = 0; i < c->n; i++) {
+    Value *made = copy_node(&b, &copies, c->nodes[i]);
+    if (!made) return NULL;
+    copies.from[copies.n] = c->nodes[i]->out[0];
+    copies.to[copies.n++] = made;
+  }
+  vec_push(scratch, alone.main->outputs, copies.to[c->n - 1]);
   LowerOptions opt = {.fuse = false, .target = target_find(STR("c99"))};
   Program *p = lower_graph(scratch, &alone, &opt);
   HostTensor out;
@@ -101,6 +165,7 @@ static Value *folded(Fold *f, const Chain *c, size_t bytes) {
   arena_free(scratch);
   if (!data) return NULL;
   f->ir->folded_bytes += data->n_bytes;
+  f->ir->folded_products += c->products;
   return ir_add_const(f->ir, v->type, data, v->name);
 }
 
@@ -189,8 +254,8 @@ static bool fold(Builder *b, const Node *n, Value **ret, void *user) {
     if (own) ret[0] = own;
     return true;
   }
-  if (n->op == OP_CONV || n->op == OP_CONTRACT || n->op == OP_RECURRENT) fold_weights(f, (Node *)(uintptr_t)n);
   ret[0] = fold_node(f, (Node *)(uintptr_t)n, &hold);
+  if (!ret[0] && !hold && (n->op == OP_CONV || n->op == OP_CONTRACT || n->op == OP_RECURRENT)) fold_weights(f, (Node *)(uintptr_t)n);
   if (!ret[0] && hold && n->out[0]->id < f->n_values) f->held[n->out[0]->id] = hold;
   return ret[0] != NULL;
 }
