@@ -677,7 +677,7 @@ bool emit_contract(EmitCtx *c, const Step *s) {
   unsigned indent = kernel_batches(&k, g);
   const char *range = all ? kernel_batch_range(&k, g, indent) : NULL;
   if (packs && b_moves) print_pack(&k, g, b, indent);
-  if (g->thin) kernel_moving(&k, "b", b, g->b_batch, g->n_batch, indent);
+  if (!packs) kernel_moving(&k, g->b_type == DT_f32 ? "b" : "b16", b, g->b_batch, g->n_batch, indent);
   kernel_moving(&k, "a", a, g->a_batch, g->n_batch, indent);
   kernel_moving(&k, "c", STR("y"), g->c_batch, g->n_batch, indent);
   emit_tile_move(&k, &tile, g->n_batch, indent);

@@ -96,6 +96,7 @@ static InterpStatus evaluate(Interp *in, const Step *s) {
   InterpStatus st;
   switch (s->kind) {
     case STEP_NEST: return interp_nest(in, s->attr);
+    case STEP_CONTRACT: return interp_contract(in, s);
     case STEP_RECURRENT: return interp_recurrent(in, s);
     case STEP_EXTERN: st = interp_extern(in, s); break;
     case STEP_SYMBOLS: st = interp_symbols(in, s); break;

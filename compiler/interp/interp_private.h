@@ -58,6 +58,7 @@ InterpStatus strip_update(StripEval *s, const Interval *to, const int64_t *point
                           const void *value);
 
 InterpStatus interp_nest(Interp *in, const Nest *n);
+InterpStatus interp_contract(Interp *in, const Step *s);
 InterpStatus interp_recurrent(Interp *in, const Step *s);
 InterpStatus interp_extern(Interp *in, const Step *s);
 InterpStatus interp_symbols(Interp *in, const Step *s);

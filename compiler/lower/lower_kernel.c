@@ -140,30 +140,66 @@ static uint32_t lower_packed_16(Lower *l, DType t, size_t count, const float *el
   return lower_packed(l, t, count, half, name);
 }
 
+/* A constant second operand: its matrices, of a batch one behind the other. */
+typedef struct Matrices {
+  const float *from;
+  int64_t k, n, b_k, b_n;
+  int64_t extent[MAX_RANK], stride[MAX_RANK]; /* of the axes of the batch along which it has others; the rest are of one */
+  size_t count;
+} Matrices;
+
+static bool read_matrices(const Lower *l, const ContractStep *s, uint32_t tensor, Matrices *ret) {
+  const PTensor *t = &l->p->tensors.data[tensor];
+  const Buffer *b = &l->p->buffers.data[t->buffer];
+  int64_t offset;
+  if (b->kind != BUF_CONST || !dim_is_const(t->offset, &offset)) return false;
+  if (!dim_is_const(s->k, &ret->k) || !dim_is_const(s->n, &ret->n) || !dim_is_const(s->b_k, &ret->b_k) || !dim_is_const(s->b_n, &ret->b_n) || ret->b_k < 0 || ret->b_n < 0) return false;
+  ret->count = 1;
+  for (uint32_t i = 0; i < s->n_batch; i++) {
+    if (!dim_is_const(s->b_batch[i], &ret->stride[i])) return false;
+    ret->extent[i] = 1;
+    if (ret->stride[i] != 0 && (!dim_is_const(s->batch[i], &ret->extent[i]) || ret->extent[i] < 1 || !size_mul(ret->count, (size_t)ret->extent[i], &ret->count))) return false;
+  }
+  ret->from = (const float *)tensor_host_elements(l->a, b->data) + offset;
+  return true;
+}
+
+/* All of them in panels. */
+static float *pack_matrices(Arena *a, const Matrices *m, uint32_t n_batch, size_t each, unsigned nr) {
+  float *packed = NEW_ARRAY(a, float, m->count * each);
+  for (size_t i = 0; i < m->count; i++) {
+    int64_t at = 0, rest = (int64_t)i;
+    for (uint32_t k = n_batch; k-- > 0; rest /= m->extent[k]) at += rest % m->extent[k] * m->stride[k];
+    cn_pack_b_f32(m->from + at, (size_t)m->b_k, (size_t)m->b_n, (size_t)m->k, (size_t)m->n, nr, packed + i * each);
+  }
+  return packed;
+}
+
+/* Where the matrices of a batch lie once they are packed. */
+static const Dim *const *packed_strides(Lower *l, const Matrices *m, uint32_t n_batch, size_t each) {
+  const Dim **r = NEW_ARRAY(l->a, const Dim *, n_batch + 1);
+  size_t stride = each;
+  for (uint32_t i = n_batch; i-- > 0; stride *= (size_t)m->extent[i]) r[i] = m->extent[i] == 1 ? l->p->dims->zero : dim_const(l->p->dims, (int64_t)stride);
+  return r;
+}
+
 /* A constant second operand is packed now; else the step packs it into scratch, whose size is returned. */
 static const Dim *pack_operand(Lower *l, ContractStep *s, Operand *b) {
   const TargetTile *tile = target_tile(l->opt->target, "gemm_f32");
+  Matrices m;
   if (!tile) return NULL;
-  const PTensor *t = &l->p->tensors.data[b->tensor];
-  const Buffer *buf = &l->p->buffers.data[t->buffer];
-  int64_t k, n, offset, b_k, b_n;
-  bool single = true;
-  for (uint32_t i = 0; i < s->n_batch; i++) single = single && dim_is(s->b_batch[i], 0);
-  if (buf->kind == BUF_CONST && single && dim_is_const(s->k, &k) && dim_is_const(s->n, &n) && dim_is_const(t->offset, &offset) &&
-      dim_is_const(s->b_k, &b_k) && dim_is_const(s->b_n, &b_n) && b_k >= 0 && b_n >= 0) {
-    const size_t count = cn_pack_size((size_t)k, (size_t)n, tile->nr);
-    const float *src = tensor_host_elements(l->a, buf->data);
-    /* a step of one row waits for its weights: half of the bytes give the same sums */
-    if (dim_is(s->m, 1) && l->opt->target->vector_bits >= 128) s->b_type = least_type(src, buf->data->n);
-    Arena *a = s->b_type == DT_f32 ? l->a : arena_new(arena_door(l->a), 0);
-    float *packed = NEW_ARRAY(a, float, count);
-    cn_pack_b_f32(src + offset, (size_t)b_k, (size_t)b_n, (size_t)k, (size_t)n, tile->nr, packed);
-    b->tensor = s->b_type == DT_f32 ? lower_packed(l, DT_f32, count, packed, buf->name) : lower_packed_16(l, s->b_type, count, packed, buf->name);
-    if (a != l->a) arena_free(a);
-    s->b_packed = true;
-    return NULL;
-  }
-  return scratch_pack(l->p->dims, l->opt->target, s->k, s->n, false);
+  if (!read_matrices(l, s, b->tensor, &m)) return scratch_pack(l->p->dims, l->opt->target, s->k, s->n, false);
+  const Buffer *buf = &l->p->buffers.data[l->p->tensors.data[b->tensor].buffer];
+  const size_t each = cn_pack_size((size_t)m.k, (size_t)m.n, tile->nr), count = m.count * each;
+  /* a step of one row waits for its weights: half of the bytes give the same sums */
+  if (dim_is(s->m, 1) && l->opt->target->vector_bits >= 128) s->b_type = least_type(tensor_host_elements(l->a, buf->data), buf->data->n);
+  Arena *a = s->b_type == DT_f32 ? l->a : arena_new(arena_door(l->a), 0);
+  float *packed = pack_matrices(a, &m, s->n_batch, each, tile->nr);
+  b->tensor = s->b_type == DT_f32 ? lower_packed(l, DT_f32, count, packed, buf->name) : lower_packed_16(l, s->b_type, count, packed, buf->name);
+  if (a != l->a) arena_free(a);
+  s->b_batch = packed_strides(l, &m, s->n_batch, each);
+  s->b_packed = true;
+  return NULL;
 }
 
 /* Whether a tile's rows share a set of the first cache, which has fewer ways for them on many processors (kernels/gemm_f32.h): then the

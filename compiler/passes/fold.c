@@ -12,6 +12,7 @@
 /* All passes together make at most MOST bytes and twice the model's own constants: castnet keeps to 64 MiB and 4 times the file. */
 enum { SMALL = 1 << 14, BUDGET_NODE = 1 << 28, GROWTH = 4, MOST = 16 << 20 };
 enum { DEAR = 16 /* arithmetic of a point: a transcendental function */, MOST_NODES = 64 /* of what folds as one */ };
+enum { MOST_PRODUCTS = 1 << 28, PRODUCTS = 24 /* for each byte of the model's own constants: some 10 ns */ };
 enum { ON_THE_WAY = 4 /* as many times as its result a softmax or normalisation makes on the way */ };
 
 /* What stays though it is made of constants: what it grows to is cheap to compute; what folds with its only reader. */
@@ -20,6 +21,7 @@ typedef enum Hold { HOLD_NOT, HOLD_CHEAP, HOLD_ON_THE_WAY } Hold;
 typedef struct Fold {
   Ir *ir;
   size_t limit;     /* of ir->folded_bytes, and what folding takes beside */
+  size_t most_products; /* of ir->folded_products */
   Hold *held;       /* [n_values] by id */
   bool *on_the_way; /* [n_values] the only reader is made of constants, too */
   uint32_t n_values;
@@ -44,9 +46,8 @@ static bool foldable_op(const Node *n) {
 
 static Hold held(const Fold *f, const Value *v) { return v->id < f->n_values ? f->held[v->id] : HOLD_NOT; }
 
-/* Bytes of a node's result where that is of known size and may be stored. */
-static bool result_bytes(const Node *n, size_t *ret) {
-  const Type *t = &n->out[0]->type;
+/* Bytes of a value of known size that may be stored. */
+static bool type_bytes(const Type *t, size_t *ret) {
   size_t count = 1;
   for (uint32_t a = 0; a < t->rank; a++) {
     int64_t d;
@@ -70,18 +71,35 @@ static bool count_products(const Node *n, size_t *ret) {
   return true;
 }
 
-/* What evaluating a composite takes beside its result; false where that is too much. A product's nest has all of what it sums. */
+/* A product that the reference evaluation leaves to a kernel. */
+static bool is_kernels(const Node *n) {
+  return n->op == OP_CONTRACT && ((const ContractAttr *)n->attr)->acc == DT_f32 && n->n_in == 2 && n->in[0]->type.dtype == DT_f32 && n->in[1]->type.dtype == DT_f32 &&
+         n->out[0]->type.dtype == DT_f32;
+}
+
+/* Bytes that evaluating a composite takes beside its result: operands as the kernel wants them; all that a nest sums; some steps. */
+static bool composite_bytes(const Node *n, size_t products, size_t result, size_t *ret) {
+  if (n->op != OP_CONTRACT) return size_mul(result, ON_THE_WAY, ret);
+  if (!is_kernels(n)) return dtype_bytes(((const ContractAttr *)n->attr)->acc, products, ret);
+  *ret = 0;
+  for (uint32_t k = 0; k < 2; k++) {
+    size_t bytes;
+    if (!type_bytes(&n->in[k]->type, &bytes) || bytes > SIZE_MAX - *ret) return false;
+    *ret += bytes;
+  }
+  return true;
+}
+
+/* What a composite adds to the chain; false where that is too much. */
 static bool add_composite(const Fold *f, Chain *c, const Node *n) {
-  size_t result, elements = 0, bytes = 0;
+  size_t result, products = 0, bytes;
   if (n->op != OP_CONTRACT && n->op != OP_SOFTMAX && n->op != OP_NORM) return true;
-  if (!result_bytes(n, &result)) return false;
-  if (n->op == OP_CONTRACT ? !count_products(n, &elements) || !dtype_bytes(((const ContractAttr *)n->attr)->acc, elements, &bytes)
-                           : !size_mul(result, ON_THE_WAY, &bytes)) return false;
-  if (bytes > f->limit - c->made || elements > f->limit / sizeof(float) - f->ir->folded_products - c->products) return false;
-  const size_t each = result ? bytes / result : 0;
+  if (!type_bytes(&n->out[0]->type, &result) || (n->op == OP_CONTRACT && !count_products(n, &products)) || !composite_bytes(n, products, result, &bytes)) return false;
+  if (bytes > f->limit - c->made || products > f->most_products - f->ir->folded_products - c->products) return false;
+  const size_t depth = result ? products / result * dtype_rows[n->out[0]->type.dtype].bits / 8 : 0;
   c->made += bytes;
-  c->products += elements;
-  c->cost += n->op != OP_CONTRACT || each > DEAR ? DEAR : (unsigned)each;
+  c->products += products;
+  c->cost += n->op != OP_CONTRACT || depth > DEAR ? DEAR : (unsigned)depth;
   return true;
 }
 
@@ -97,7 +115,7 @@ static bool add_to_chain(const Fold *f, Chain *c, const Node *n) {
       continue;
     }
     size_t bytes;
-    if (!held(f, v) || !result_bytes(v->def, &bytes) || bytes > f->limit - c->made) return false;
+    if (!held(f, v) || !type_bytes(&v->type, &bytes) || bytes > f->limit - c->made) return false;
     c->made += bytes;
     if (!add_to_chain(f, c, v->def)) return false;
   }
@@ -120,14 +138,14 @@ static Value *copy_of(const Copies *c, Value *v) {
   return v;
 }
 
-/* n of copied operands, a composite as nests; NULL: it cannot be. */
+/* n of copied operands, a composite that is no kernel's as nests; NULL: it cannot be. */
 static Value *copy_node(Builder *b, const Copies *c, const Node *n) {
   Node copy = *n;
   Value *made;
   copy.in = NEW_ARRAY(b->ir->arena, Value *, n->n_in + 1);
   for (uint32_t k = 0; k < n->n_in; k++) copy.in[k] = n->in[k] ? copy_of(c, n->in[k]) : NULL;
   b->place = n->src;
-  if (legalise_node(b, &copy, &made)) return made;
+  if (!is_kernels(n) && legalise_node(b, &copy, &made)) return made;
   return graph_add_node(b->graph, n->op, copy.in, n->n_in, &n->out[0]->type, 1, n->attr, n->src)->out[0];
 }
 
@@ -174,7 +192,7 @@ static void fold_weights(Fold *f, Node *n) {
   for (uint32_t k = 0; k < n->n_in; k++) {
     Chain c = {0};
     size_t bytes;
-    if (!n->in[k] || n->in[k]->data || !held(f, n->in[k]) || !add_to_chain(f, &c, n->in[k]->def) || c.cost == 0 || !result_bytes(n->in[k]->def, &bytes)) continue;
+    if (!n->in[k] || n->in[k]->data || !held(f, n->in[k]) || !add_to_chain(f, &c, n->in[k]->def) || c.cost == 0 || !type_bytes(&n->in[k]->type, &bytes)) continue;
     Value *v = folded(f, &c, bytes);
     if (v) n->in[k] = v;
   }
@@ -184,7 +202,7 @@ static void fold_weights(Fold *f, Node *n) {
 static Value *fold_alone(Fold *f, const Value *v) {
   Chain c = {0};
   size_t bytes;
-  return add_to_chain(f, &c, v->def) && result_bytes(v->def, &bytes) ? folded(f, &c, bytes) : NULL;
+  return add_to_chain(f, &c, v->def) && type_bytes(&v->type, &bytes) ? folded(f, &c, bytes) : NULL;
 }
 
 /* What is on the way to n, which does not fold with it. Whether there is some. */
@@ -230,7 +248,7 @@ static Value *fold_node(Fold *f, Node *n, Hold *ret_held) {
   Chain c = {0};
   size_t bytes;
   *ret_held = HOLD_NOT;
-  if (!foldable_op(n) || !result_bytes(n, &bytes)) return NULL;
+  if (!foldable_op(n) || !type_bytes(&n->out[0]->type, &bytes)) return NULL;
   if (!add_to_chain(f, &c, n)) {
     c = (Chain){0};
     if (!fold_operands(f, n) || !add_to_chain(f, &c, n)) return NULL;
@@ -268,7 +286,7 @@ static bool *find_on_the_way(Arena *a, const Ir *ir) {
   for (size_t i = 0; i < ir->main->nodes.n; i++) {
     const Node *n = ir->main->nodes.data[i];
     size_t bytes;
-    bool all = foldable_op(n) && result_bytes(n, &bytes);
+    bool all = foldable_op(n) && type_bytes(&n->out[0]->type, &bytes);
     for (uint32_t k = 0; k < n->n_in && all; k++) all = !n->in[k] || n->in[k]->data || constant[n->in[k]->id];
     if (!all) continue;
     constant[n->out[0]->id] = true;
@@ -283,7 +301,7 @@ bool pass_fold(Ir *ir) {
   for (size_t i = 0; i < ir->constants.n; i++) own += ir->constants.data[i]->data->n_bytes;
   own -= own < ir->folded_bytes ? own : ir->folded_bytes;
   Arena *scratch = arena_new(arena_door(ir->arena), 0);
-  Fold f = {.ir = ir, .limit = MOST + (own < SIZE_MAX / 4 ? 2 * own : own), .held = NEW_ARRAY(scratch, Hold, ir->n_values), .on_the_way = find_on_the_way(scratch, ir),
+  Fold f = {.ir = ir, .limit = MOST + (own < SIZE_MAX / 4 ? 2 * own : own), .most_products = MOST_PRODUCTS + (own < SIZE_MAX / 64 ? PRODUCTS * own : own), .held = NEW_ARRAY(scratch, Hold, ir->n_values), .on_the_way = find_on_the_way(scratch, ir),
             .n_values = ir->n_values};
   (void)pass_rewrite(ir, fold, &f);
   arena_free(scratch);

@@ -89,3 +89,49 @@ f (float[n, 96] x, float[3, 96, 72] z) => (float[n, 72] y, float[a, b] centred, 
   added = Add (many, z)
 }""", {"x": np.eye(3, 96, 5, dtype=np.float32), "z": np.ones((3, 96, 72), np.float32)},
       change=lambda model: model.graph.initializer.extend(numpy_helper.from_array(v, k) for k, v in LARGE.items()))
+
+# ---- what is computed of constants alone, beside the same of an input ----
+GRID = {"p": np.random.default_rng(10).normal(0, 1, (60, 2)), "v": np.random.default_rng(11).normal(0, 1, (2, 48)), "u": np.random.default_rng(12).normal(0, 1, (48, 7)),
+        "c": np.random.default_rng(13).normal(0, 1, (3, 1, 9, 5)), "d": np.random.default_rng(14).normal(0, 1, (4, 5, 11)), "g": np.random.default_rng(15).normal(1, 1, 48)}
+INTEGERS = {"i": np.random.default_rng(16).integers(-9, 9, (2, 7, 40), np.int32), "j": np.random.default_rng(17).integers(-9, 9, (2, 40, 3), np.int32)}
+
+
+def with_constants(arrays):
+    return lambda model: model.graph.initializer.extend(numpy_helper.from_array(v if v.dtype == np.int32 else v.astype(np.float32), k) for k, v in arrays.items())
+
+
+graph("products_of_constants", """
+f (float x) => (float[60, 7] y, float[3, 4, 9, 11] z, float[60, 48] w, int32[2, 7, 3] n) {
+  h = MatMul (p, v)
+  a = Relu (h)
+  s = MatMul (a, u)
+  t = Softmax <axis = 0> (s)
+  y = Add (t, x)
+  b = MatMul (c, d)
+  z = Mul (b, x)
+  l = LayerNormalization <axis = 1> (h, g)
+  w = Sub (l, x)
+  m = MatMul (i, j)
+  k = Cast <to = 6> (x)
+  n = Add (m, k)
+}""", {"x": f32(0.0)}, {"x": f32(2.5)}, change=with_constants(GRID | INTEGERS))
+
+
+def matrices(name, a, b, perm=None):
+    """A product by a batch of constant matrices; every second of them has all its numbers in 16 bits."""
+    turned = f"  t = Transpose <perm = [{', '.join(map(str, perm))}]> (b)\n" if perm else ""
+    for half in (False, True):
+        w = np.random.default_rng(len(name)).normal(0, 1, b)
+        graph(f"constant_matrices_{name}{'_of_16_bits' if half else ''}", f"f (float[{', '.join(map(str, a))}] a) => (float y) {{\n{turned}  p = MatMul (a, {'t' if perm else 'b'})\n  y = Relu (p)\n}}",
+              {"a": np.random.default_rng(len(name) + 1).normal(0, 1, [3 if d == "n" else d for d in a]).astype(np.float32)},
+              change=with_constants({"b": w.astype(np.float16) if half else w}))
+
+
+matrices("of_heads", (6, 20, 33), (6, 33, 70))
+matrices("of_heads_of_images", ("n", 6, 20, 33), (6, 33, 70))
+matrices("spread_over_rows", (2, 1, 20, 33), (3, 33, 70))
+matrices("spread_over_columns", (2, 3, 20, 33), (2, 1, 33, 70))
+matrices("of_one_row", (5, 1, 64), (5, 64, 40))
+matrices("of_one_column", (5, 40, 64), (5, 64, 1))
+matrices("turned", (4, 9, 32), (4, 100, 32), (0, 2, 1))
+matrices("turned_heads", ("n", 4, 9, 32), (100, 4, 32), (1, 2, 0))
