@@ -248,13 +248,19 @@ static bool computes_on_blocks(const Layout *l, const Node *n) {
 
 static void look_ahead(Layout *l, const Graph *g) {
   int64_t *ahead = l->ahead;
+  for (size_t i = 0; i < g->outputs.n; i++) l->left[g->outputs.data[i]->id] = true;
   for (size_t i = g->nodes.n; i-- > 0;) {
     const Node *n = g->nodes.data[i];
-    for (uint32_t k = 0, chained = n->dead ? 0 : n_chained(l, n); k < chained; k++) {
+    if (n->dead) continue;
+    const uint32_t chained = n_chained(l, n);
+    const bool computes = chained && computes_on_blocks(l, n);
+    for (uint32_t k = 0; k < n->n_in; k++)
+      if (n->in[k]) l->left[n->in[k]->id] |= k >= chained || !computes;
+    for (uint32_t k = 0; k < chained; k++) {
       const int64_t own = n->op == OP_CONV ? products(n) : 0, all = own + ahead[n->out[0]->id];
       int64_t *at = &ahead[n->in[k]->id];
       if (all > *at) *at = all < INT64_MAX / 2 ? all : INT64_MAX / 2;
-      l->taken[n->in[k]->id] |= computes_on_blocks(l, n);
+      l->taken[n->in[k]->id] |= computes;
     }
   }
 }
@@ -487,10 +493,15 @@ static bool is_whole_blocks(const Builder *b, Layout *l, const Value *v, const V
   return layout_is_full(v, out) && (blocked_of(l, v) || channels_last(l, v) || (is_image(v) && layout_copy_of(b, l, v)));
 }
 
+/* Whether one is plain and may be copied, whole blocks, where the result goes on in blocks alone: else that would be copied into them, and another operand out of them. */
+static bool joins_blocks(const Layout *l, const Value *v, const Value *out) {
+  return layout_is_full(v, out) && is_image(v) && !v->data && layout_size(v, 1) % l->block == 0 && l->taken[out->id] && !l->left[out->id];
+}
+
 /* An operand over blocks; NULL where it has no such form. */
 static Value *blocked_operand(Builder *b, Layout *l, Value *v, const Value *out) {
   Value *own = blocked_of(l, v);
-  if (!own && is_whole_blocks(b, l, v, out)) return to_blocks(b, l, v);
+  if (!own && (is_whole_blocks(b, l, v, out) || joins_blocks(l, v, out))) return to_blocks(b, l, v);
   if (layout_is_single(v)) return v->type.rank <= out->type.rank ? v : NULL;
   if (own && (layout_is_full(v, out) || (v->type.rank == out->type.rank && by_channel(v, out)))) return own;
   if (by_place(v, out)) return build_unsqueeze(b, v, 1u << v->type.rank);
@@ -516,12 +527,16 @@ static bool layout_pointwise(Builder *b, const Node *n, Layout *l, Value **ret) 
   if (!is_grid_of_any(out) || expr_has_index(&((const PointwiseAttr *)n->attr)->expr)) return false;
   const Value *rows = NULL; /* whose rows all take */
   bool cut = false;         /* rows as the plain result has them */
+  uint32_t whole = 0, plain = 0;
   for (uint32_t k = 0; k < n->n_in; k++) { /* first without making anything */
-    if (!has_blocks(b, l, n->in[k], out)) return false;
+    const bool blocks = has_blocks(b, l, n->in[k], out);
+    if (!blocks && !joins_blocks(l, n->in[k], out)) return false;
+    plain += !blocks;
+    whole += is_whole_blocks(b, l, n->in[k], out);
     if (!rows && layout_is_full(n->in[k], out)) rows = blocked_of(l, n->in[k]);
     cut = cut || (!layout_is_single(n->in[k]) && (by_place(n->in[k], out) || by_element(n->in[k], out)));
   }
-  if (!rows) return false;
+  if (!rows || plain > whole) return false;
   Type t = cut ? blocked_type(b, l, out) : type_tensor(b->ir, out->type.dtype, rows->type.rank, rows->type.dims);
   Value **in = NEW_ARRAY(b->ir->arena, Value *, n->n_in);
   for (uint32_t k = 0; k < n->n_in; k++) {
@@ -693,7 +708,8 @@ static bool layout(Builder *b, const Node *n, Value **ret, void *user) {
 
 bool pass_layout(Ir *ir, LayoutTile tile) {
   Arena *scratch = arena_new(arena_door(ir->arena), 0);
-  Layout l = {.arena = scratch, .block = tile.block, .sums = tile.sums, .ahead = NEW_ARRAY(scratch, int64_t, ir->n_values), .taken = NEW_ARRAY(scratch, bool, ir->n_values)};
+  Layout l = {.arena = scratch, .block = tile.block, .sums = tile.sums, .ahead = NEW_ARRAY(scratch, int64_t, ir->n_values), .taken = NEW_ARRAY(scratch, bool, ir->n_values),
+              .left = NEW_ARRAY(scratch, bool, ir->n_values)};
   look_ahead(&l, ir->main);
   const bool changed = pass_rewrite(ir, layout, &l);
   arena_free(scratch);

@@ -155,7 +155,7 @@ CN_INLINE size_t cn_blocked_pixels(size_t pixels, size_t n, size_t sums) {
 
 #define CN_BLOCKED_SLIDE_ROWS(sums) (CN_BLOCKED_SLIDE(sums) < 16 ? 1 : 2)
 
-#define CN_BLOCKED_SLIDE_TAPS 8
+#define CN_BLOCKED_SLIDE_TAPS 16
 
 #define CN_BLOCKED_SLIDE_PART 288
 

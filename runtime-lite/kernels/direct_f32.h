@@ -12,10 +12,16 @@
 /* Floats of scratch: the band, then an offset for each place of the depth. */
 CN_INLINE size_t cn_conv_f32_direct_scratch(const cn_window *w) { return cn_direct_scratch(w, CN_VF32_LANES); }
 
-/* A band of rows of one image and group each. */
+/* Bands of rows, or parts of a single one, that one slice of an image and group is computed by. */
+CN_INLINE size_t cn_direct_bands_f32(const cn_window *w) {
+  const size_t width = cn_direct_width(w, CN_VF32_LANES);
+  return width < w->out[2] ? cn_ceil_div(w->out[2], width) : cn_ceil_div(w->out[1], cn_direct_plane(w, CN_VF32_LANES).band);
+}
+
+/* One of them each. */
 CN_INLINE size_t cn_conv_f32_direct_tasks(const cn_conv_f32_args *a) {
   const cn_window *w = &a->window;
-  return w->images * w->groups * w->out[0] * cn_ceil_div(w->out[1], cn_direct_plane(w, CN_VF32_LANES).band);
+  return w->images * w->groups * w->out[0] * cn_direct_bands_f32(w);
 }
 
 /* One task: a band, and where its results go. */
@@ -25,7 +31,7 @@ typedef struct cn_direct_f32_band {
   const float *planes;         /* [c][kernel depth][rows][stride][pitch] */
   const uint32_t *offsets;     /* [depth] from the first tap of the first channel */
   float *out;                  /* first pixel of the band in the first channel; channels are `pixels` apart */
-  size_t depth, pixels, rows, down;
+  size_t depth, pixels, rows, width, down;
 } cn_direct_f32_band;
 
 /* A vector of pixels: its first tap, its place behind the band's first pixel, its lanes that exist. */
@@ -36,7 +42,7 @@ typedef struct cn_direct_f32_vector {
 
 /* Vector t of a band, counted along rows; beyond the last one, that one without lanes. */
 CN_INLINE cn_direct_f32_vector cn_direct_vector_f32(const cn_direct_f32_band *d, size_t t, size_t lanes) {
-  const size_t width = d->args->window.out[2], each = cn_ceil_div(width, lanes), last = d->rows * each - 1;
+  const size_t width = d->width, each = cn_ceil_div(width, lanes), last = d->rows * each - 1;
   const size_t at = cn_min(t, last), y = at / each, x = at % each * lanes;
   cn_direct_f32_vector v;
   v.src = d->planes + y * d->down + x;
@@ -91,7 +97,7 @@ CN_INLINE size_t cn_direct_vectors_f32(size_t mr) {
 
 /* mr output channels from i on, all vectors of the band. */
 CN_KERNEL void cn_direct_rows_f32(const cn_direct_f32_band *d, size_t i, size_t mr) {
-  const size_t nv = cn_direct_vectors_f32(mr), vectors = d->rows * cn_ceil_div(d->args->window.out[2], CN_VF32_LANES);
+  const size_t nv = cn_direct_vectors_f32(mr), vectors = d->rows * cn_ceil_div(d->width, CN_VF32_LANES);
   for (size_t t = 0; t < vectors; t += nv) {
     cn_direct_f32_vector vec[8];
     CN_UNROLL(8)
@@ -126,13 +132,17 @@ CN_INLINE void cn_direct_offsets_f32(const cn_window *w, const cn_plane *p, uint
 CN_DRIVER void cn_conv_f32_direct(const cn_conv_f32_args *a, float *scratch, size_t t0, size_t t1) {
   const cn_window *w = &a->window;
   const cn_plane p = cn_direct_plane(w, CN_VF32_LANES);
-  const size_t bands = cn_ceil_div(w->out[1], p.band), channel = w->kernel[0] * p.slice, image = cn_volume(w->in);
+  const size_t width = cn_direct_width(w, CN_VF32_LANES), bands = cn_direct_bands_f32(w), channel = w->kernel[0] * p.slice, image = cn_volume(w->in);
+  const int parted = width < w->out[2];
   uint32_t *offsets = (uint32_t *)(void *)(scratch + w->c * channel + CN_VF32_LANES);
   cn_direct_offsets_f32(w, &p, offsets);
   for (size_t t = t0; t < t1; t++) {
     const cn_band b = cn_band_at(w, bands, t);
-    const size_t y = b.band * p.band, z = b.z, index = b.index, group = index % w->groups;
-    const size_t n0 = (z * w->out[1] + y) * w->out[2];
+    const size_t y = parted ? 0 : b.band * p.band, x = parted ? b.band * width : 0, z = b.z, index = b.index, group = index % w->groups;
+    const size_t n0 = (z * w->out[1] + y) * w->out[2] + x;
+    cn_window own = *w; /* the columns from x on */
+    own.out[2] = cn_min(width, w->out[2] - x);
+    own.pad[2] -= (ptrdiff_t)(x * w->stride[2]);
     cn_direct_f32_band d;
     d.args = a;
     d.depth = cn_conv_depth(w);
@@ -143,11 +153,12 @@ CN_DRIVER void cn_conv_f32_direct(const cn_conv_f32_args *a, float *scratch, siz
     d.pixels = cn_volume(w->out);
     d.out = a->out + index * w->m * d.pixels + n0;
     d.rows = cn_min(p.band, w->out[1] - y);
+    d.width = own.out[2];
     d.down = w->stride[1] * p.row;
     for (size_t c = 0; c < w->c; c++)
-      cn_plane_copy_f32(w, &p, a->in + (index * w->c + c) * image, c + 1 < w->c ? image : 0, z, y, 0.0f, scratch + c * channel);
+      cn_plane_copy_f32(&own, &p, a->in + (index * w->c + c) * image, c + 1 < w->c && !parted ? image : 0, z, y, 0.0f, scratch + c * channel);
     cn_direct_band_f32(&d, w->m);
-    if (a->ep.tile) a->ep.tile(a->ep.ctx, d.out, d.pixels, index, 0, w->m, n0, d.rows * w->out[2]);
+    if (a->ep.tile) a->ep.tile(a->ep.ctx, d.out, d.pixels, index, 0, w->m, n0, d.rows * d.width);
   }
 }
 

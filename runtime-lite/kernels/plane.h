@@ -62,11 +62,24 @@ CN_INLINE cn_plane cn_plane_even(const cn_window *w, cn_plane p, size_t lanes) {
   return p;
 }
 
-/* A direct convolution copies a band of all channels, of up to this many elements: a part of a second-level cache, or a
- * kilobyte where there are no vectors. */
+/* Elements that a direct convolution's copy of a band of all channels should stay under: a part of a second-level cache, or a kilobyte where there are no
+ * vectors. */
+#define CN_DIRECT_MOST(lanes) ((lanes) == 1 ? 256 : 4096 * (lanes))
+
+/* Outputs of a row that one copy is for: all of them, but of a single row too long for that a part, an even number of which make the row. */
+CN_INLINE size_t cn_direct_width(const cn_window *w, size_t lanes) {
+  const size_t one = cn_max(w->c * w->kernel[0] * w->stride[2], 1), reach = (w->kernel[2] - 1) * w->dilation[2] / w->stride[2], most = CN_DIRECT_MOST(lanes) / one;
+  if (lanes == 1 || w->out[1] != 1 || w->kernel[1] != 1 || cn_round_up(w->out[2], lanes) + reach <= most) return w->out[2];
+  const size_t least = 8 * lanes, room = most > reach ? (most - reach) / least * least : 0, parts = cn_round_up(cn_ceil_div(w->out[2], cn_max(room, least)), 2);
+  return cn_round_up(cn_ceil_div(w->out[2], parts), lanes);
+}
+
+/* The copies of a direct convolution. */
 CN_INLINE cn_plane cn_direct_plane(const cn_window *w, size_t lanes) {
-  const cn_plane p = cn_plane_of(w, lanes, cn_max(w->c, 1), lanes == 1 ? 256 : 4096 * lanes);
-  return lanes == 1 ? p : cn_plane_even(w, p, lanes);
+  cn_window part = *w;
+  part.out[2] = cn_direct_width(w, lanes);
+  const cn_plane p = cn_plane_of(&part, lanes, cn_max(w->c, 1), CN_DIRECT_MOST(lanes));
+  return lanes == 1 ? p : cn_plane_even(&part, p, lanes);
 }
 
 /* Elements of scratch of a direct convolution: the copies, a vector, an offset for each place of the depth. */

@@ -165,6 +165,16 @@ static void run_direct(Case *c, const cn_conv_f32_args *a, float *scratch, size_
   c->set->conv_f32_direct(a, scratch, t0, t1);
 }
 
+/* A single row that is computed in parts. */
+static void lengthen_row(Case *c, cn_window *w) {
+  w->images = 1;
+  w->c = 12 + pick(c, 20);
+  w->in[1] = w->out[1] = w->kernel[1] = w->stride[1] = w->dilation[1] = 1;
+  w->pad[1] = 0, w->pad_end[1] = 0;
+  w->in[2] += w->stride[2] * (2000 + pick(c, 9000));
+  w->out[2] = (size_t)((ptrdiff_t)w->in[2] + w->pad[2] + (ptrdiff_t)w->pad_end[2] - (ptrdiff_t)((w->kernel[2] - 1) * w->dilation[2]) - 1) / w->stride[2] + 1;
+}
+
 static void test_conv(Case *c, int direct) {
   const KernelSet *s = c->set;
   const int flat = pick(c, 4) == 0;
@@ -173,6 +183,7 @@ static void test_conv(Case *c, int direct) {
   w->groups = pick(c, 3) ? 1 : 1 + pick(c, 3);
   w->c = pick(c, 5) ? 1 + pick(c, 9) : 1 + pick(c, (uint32_t)s->kc / 2);
   w->m = 1 + pick(c, (uint32_t)(2 * s->mr + 1));
+  if (direct && pick(c, 4) == 0) lengthen_row(c, w);
   a.interleaved = !direct && pick(c, 2);
   const float *weights = conv_operands(c, &a);
   const size_t taps = cn_volume(w->kernel);
