@@ -241,9 +241,28 @@ static uint32_t n_chained(const Layout *l, const Node *n) {
   }
 }
 
+/* Whether groups are whole blocks, or a block is several whole groups, with as many outputs, or no more than half of the products are with zeros, which stand where an
+ * output's group has no channel, of groups across the ends of blocks. Of those with one tap plain kernels, which have all outputs of a group at once, are as quick, and
+ * shuffle channels as they store. */
+static bool groups_fit(const Layout *l, const ConvAttr *a, const Value *w) {
+  const size_t lanes = (size_t)l->block;
+  const cn_blocked_groups g = {(size_t)a->group, (size_t)layout_size(w, 1), (size_t)(layout_size(w, 0) / a->group)};
+  if (g.c < 2) return false;
+  return cn_blocked_grouping_of(&g, lanes) != CN_BLOCKED_STRADDLE || (area_of(w) > 1 && cn_blocked_read_by_all(&g, lanes) * lanes <= 2 * g.n * g.m * g.c);
+}
+
 static bool computes_on_blocks(const Layout *l, const Node *n) {
-  if (n->op == OP_CONV) return ((const ConvAttr *)n->attr)->group != 1 || 2 * layout_size(n->in[1], 0) >= l->block;
+  const ConvAttr *a = n->attr;
+  if (n->op == OP_CONV && a->group != 1) return layout_size(n->in[1], 1) == 1 || groups_fit(l, a, n->in[1]);
+  if (n->op == OP_CONV) return 2 * layout_size(n->in[1], 0) >= l->block;
   return n->op == OP_POOL || n->op == OP_LRN || n->op == OP_REDUCE || l->taken[n->out[0]->id];
+}
+
+/* Element-wise work on one value of the result's shape: what is left of that in plain is made of the value's blocks. */
+static bool is_of_one(const Node *n) {
+  uint32_t full = 0;
+  for (uint32_t k = 0; k < n->n_in && n->op == OP_POINTWISE; k++) full += !n->in[k]->data && layout_is_full(n->in[k], n->out[0]);
+  return full == 1;
 }
 
 static void look_ahead(Layout *l, const Graph *g) {
@@ -253,9 +272,9 @@ static void look_ahead(Layout *l, const Graph *g) {
     const Node *n = g->nodes.data[i];
     if (n->dead) continue;
     const uint32_t chained = n_chained(l, n);
-    const bool computes = chained && computes_on_blocks(l, n);
+    const bool computes = chained && computes_on_blocks(l, n), left = !computes || (is_of_one(n) && l->left[n->out[0]->id]);
     for (uint32_t k = 0; k < n->n_in; k++)
-      if (n->in[k]) l->left[n->in[k]->id] |= k >= chained || !computes;
+      if (n->in[k]) l->left[n->in[k]->id] |= k >= chained || left;
     for (uint32_t k = 0; k < chained; k++) {
       const int64_t own = n->op == OP_CONV ? products(n) : 0, all = own + ahead[n->out[0]->id];
       int64_t *at = &ahead[n->in[k]->id];
@@ -350,16 +369,6 @@ static Value *of_rank_4(Builder *b, Value *v) {
   if (v->type.rank == 4) return v;
   const Dim *dims[4] = {v->type.dims[0], v->type.dims[1], b->ir->dims->one, v->type.dims[2]};
   return v->data ? ir_add_const(b->ir, type_tensor(b->ir, DT_f32, 4, dims), v->data, v->name) : build_reshape(b, v, 4, dims);
-}
-
-/* Whether groups are whole blocks, or a block is several whole groups, with as many outputs, or no more than half of the products are with zeros, which stand where an
- * output's group has no channel, of groups across the ends of blocks. Of those with one tap plain kernels, which have all outputs of a group at once, are as quick, and
- * shuffle channels as they store. */
-static bool groups_fit(const Layout *l, const ConvAttr *a, const Value *w) {
-  const size_t lanes = (size_t)l->block;
-  const cn_blocked_groups g = {(size_t)a->group, (size_t)layout_size(w, 1), (size_t)(layout_size(w, 0) / a->group)};
-  if (g.c < 2) return false;
-  return cn_blocked_grouping_of(&g, lanes) != CN_BLOCKED_STRADDLE || (area_of(w) > 1 && cn_blocked_read_by_all(&g, lanes) * lanes <= 2 * g.n * g.m * g.c);
 }
 
 /* Kernels count the floats of a block of an image's places in 32 bits: a check in front of a run where sizes are open. False where they never fit. */

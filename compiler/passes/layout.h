@@ -13,7 +13,7 @@ typedef struct Layout {
   int64_t block, sums;
   int64_t *ahead; /* by value id before the pass: products of the chain of convolutions, one image's, that reads it */
   bool *taken;    /* so: whether somebody computes on its blocks, behind element-wise work and moves perhaps */
-  bool *left;     /* so: whether somebody reads it plain */
+  bool *left;     /* so: whether somebody reads it plain, or alone what element-wise work makes of it */
   VEC(Value *) of;     /* by id of the plain view: [N][blocks][H][W][block], what lies behind the channels is anything; NULL: none */
   VEC(Value *) slices; /* so of volumes: [N * D][blocks][H][W][block] */
   VEC(Copy) copies;    /* by id of a plain value: the same, copied into blocks or slices for a convolution or what else wanted it */
