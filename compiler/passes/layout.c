@@ -719,7 +719,7 @@ bool pass_layout(Ir *ir, LayoutTile tile) {
   Arena *scratch = arena_new(arena_door(ir->arena), 0);
   Layout l = {.arena = scratch, .block = tile.block, .sums = tile.sums, .ahead = NEW_ARRAY(scratch, int64_t, ir->n_values), .taken = NEW_ARRAY(scratch, bool, ir->n_values),
               .left = NEW_ARRAY(scratch, bool, ir->n_values)};
-  look_ahead(&l, ir->main);
+  if (tile.block) look_ahead(&l, ir->main);
   const bool changed = pass_rewrite(ir, layout, &l);
   arena_free(scratch);
   return !changed || pass_simplify(ir);

@@ -167,11 +167,12 @@ static void run_direct(Case *c, const cn_conv_f32_args *a, float *scratch, size_
 
 /* A single row that is computed in parts. */
 static void lengthen_row(Case *c, cn_window *w) {
-  w->images = 1;
-  w->c = 12 + pick(c, 20);
+  w->images = w->groups = 1;
+  w->c = 24 + pick(c, 9);
+  w->m = 1 + pick(c, 4);
   w->in[1] = w->out[1] = w->kernel[1] = w->stride[1] = w->dilation[1] = 1;
   w->pad[1] = 0, w->pad_end[1] = 0;
-  w->in[2] += w->stride[2] * (2000 + pick(c, 9000));
+  w->in[2] += CN_DIRECT_MOST(c->set->lanes) / w->c + w->stride[2] * pick(c, 600);
   w->out[2] = (size_t)((ptrdiff_t)w->in[2] + w->pad[2] + (ptrdiff_t)w->pad_end[2] - (ptrdiff_t)((w->kernel[2] - 1) * w->dilation[2]) - 1) / w->stride[2] + 1;
 }
 
@@ -183,7 +184,7 @@ static void test_conv(Case *c, int direct) {
   w->groups = pick(c, 3) ? 1 : 1 + pick(c, 3);
   w->c = pick(c, 5) ? 1 + pick(c, 9) : 1 + pick(c, (uint32_t)s->kc / 2);
   w->m = 1 + pick(c, (uint32_t)(2 * s->mr + 1));
-  if (direct && pick(c, 4) == 0) lengthen_row(c, w);
+  if (direct && pick(c, 8) == 0) lengthen_row(c, w);
   a.interleaved = !direct && pick(c, 2);
   const float *weights = conv_operands(c, &a);
   const size_t taps = cn_volume(w->kernel);
