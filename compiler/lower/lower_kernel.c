@@ -148,8 +148,9 @@ typedef struct Matrices {
   size_t count;
 } Matrices;
 
-enum { REPEATED = 4, SMALL = 1 << 18 };
+enum { REPEATED = 4, SMALL = 1 << 18 /* elements */ };
 
+/* False where it is none, or is repeated so often by its view that its copies would be many times as much. */
 static bool read_matrices(const Lower *l, const ContractStep *s, uint32_t tensor, Matrices *ret) {
   const PTensor *t = &l->p->tensors.data[tensor];
   const Buffer *b = &l->p->buffers.data[t->buffer];
@@ -162,7 +163,6 @@ static bool read_matrices(const Lower *l, const ContractStep *s, uint32_t tensor
     ret->extent[i] = 1;
     if (ret->stride[i] != 0 && (!dim_is_const(s->batch[i], &ret->extent[i]) || ret->extent[i] < 1 || !size_mul(ret->count, (size_t)ret->extent[i], &ret->count))) return false;
   }
-  /* packed it would stand there as often as it is repeated */
   size_t all;
   if (!size_mul((size_t)ret->k, (size_t)ret->n, &all) || !size_mul(all, ret->count, &all) || all / REPEATED > b->data->n + SMALL) return false;
   ret->from = (const float *)tensor_host_elements(l->a, b->data) + offset;

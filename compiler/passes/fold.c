@@ -39,7 +39,7 @@ static bool foldable_op(const Node *n) {
   switch (n->op) {
     case OP_POINTWISE: case OP_VIEW: case OP_RESHAPE: case OP_PAD: case OP_CONCAT: case OP_GATHER: case OP_SCATTER: case OP_REDUCE:
     case OP_SCAN: case OP_DIMS: return n->n_out == 1;
-    case OP_CONTRACT: case OP_SOFTMAX: case OP_NORM: return n->n_out == 1; /* evaluated as nests */
+    case OP_CONTRACT: case OP_SOFTMAX: case OP_NORM: return n->n_out == 1; /* evaluated as nests, or by a kernel */
     default: return false;
   }
 }
