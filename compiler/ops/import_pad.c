@@ -38,6 +38,9 @@ static Value *pad_everywhere(OpContext *c, Value *pads, Value *axes, uint32_t ra
   return build_concat(b, sides, 2, 0);
 }
 
+/* at + by, or at - by. */
+static uint32_t moved(Arena *a, Expr *e, ScalarFn fn, uint32_t at, const Dim *by) { return dim_is(by, 0) ? at : expr_fn2(a, e, fn, at, expr_dim(a, e, by)); }
+
 /* Which element of an axis of x each place of the padded axis reads: s64 [padded size]. Negative pads crop before the others pad; a
  * reflection or a period that ends before the pads do begins again. */
 static Value *pad_places(OpContext *c, PadMode mode, uint32_t axis, const Dim *lo, const Dim *hi, const Dim *padded) {
@@ -47,7 +50,7 @@ static Value *pad_places(OpContext *c, PadMode mode, uint32_t axis, const Dim *l
   const Dim *left = dim_sub(d, dim_sub(d, size, first), dim_max(d, dim_sub(d, d->zero, hi), d->zero)); /* elements after the crop */
   Expr e = {0};
   const uint32_t zero = expr_const_i(a, &e, DT_s64, 0), n = expr_dim(a, &e, left);
-  uint32_t at = expr_fn2(a, &e, SC_sub, expr_index(a, &e, 0), expr_dim(a, &e, dim_max(d, lo, d->zero)));
+  uint32_t at = moved(a, &e, SC_sub, expr_index(a, &e, 0), dim_max(d, lo, d->zero));
   if (mode == PAD_EDGE) {
     at = expr_fn2(a, &e, SC_min, expr_fn2(a, &e, SC_max, at, zero), expr_dim(a, &e, dim_addc(d, left, -1)));
   } else if (mode == PAD_WRAP) {
@@ -57,7 +60,7 @@ static Value *pad_places(OpContext *c, PadMode mode, uint32_t axis, const Dim *l
     at = expr_fn2(a, &e, SC_mod, at, period);
     at = expr_fn2(a, &e, SC_min, at, expr_fn2(a, &e, SC_sub, period, at));
   }
-  at = expr_fn2(a, &e, SC_add, at, expr_dim(a, &e, first));
+  at = moved(a, &e, SC_add, at, first);
   if (left->lo < 1) /* nothing to repeat: an index that the reader refuses */
     at = expr_fn3(a, &e, SC_select, expr_fn2(a, &e, SC_gt, n, zero), at, expr_dim(a, &e, size));
   expr_set_result(a, &e, at);
