@@ -231,7 +231,7 @@ static cn_window pick_image(Case *c) {
   cn_window w = pick_square(c, 1 + pick(c, 4), strstr(c->kernel, "s2") ? 2 : 1 + pick(c, 3));
   for (int i = 1; i < 3; i++) {
     if (pick(c, 3) == 0) w.kernel[i] = 1 + pick(c, (uint32_t)w.kernel[i]);
-    if (i == 2 && pick(c, 5) == 0) w.kernel[i] = 5 + pick(c, 13), w.in[i] += 16; /* more taps than slide, too */
+    if (i == 2 && pick(c, 12) == 0) w.kernel[i] = 5 + pick(c, 13), w.in[i] += 16; /* more taps than slide, too */
     if (pick(c, 4) == 0) w.dilation[i] = 1 + pick(c, 2);
     const ptrdiff_t room = (ptrdiff_t)(w.in[i] + w.pad_end[i]) + w.pad[i] - (ptrdiff_t)((w.kernel[i] - 1) * w.dilation[i]) - 1;
     if (room < 0) w.dilation[i] = 1;

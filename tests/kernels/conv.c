@@ -184,7 +184,7 @@ static void test_conv(Case *c, int direct) {
   w->groups = pick(c, 3) ? 1 : 1 + pick(c, 3);
   w->c = pick(c, 5) ? 1 + pick(c, 9) : 1 + pick(c, (uint32_t)s->kc / 2);
   w->m = 1 + pick(c, (uint32_t)(2 * s->mr + 1));
-  if (direct && pick(c, 8) == 0) lengthen_row(c, w);
+  if (direct && pick(c, 16) == 0) lengthen_row(c, w);
   a.interleaved = !direct && pick(c, 2);
   const float *weights = conv_operands(c, &a);
   const size_t taps = cn_volume(w->kernel);
