@@ -12,6 +12,7 @@ bool emit_softmax(EmitCtx *c, const Step *s) {
   kernel_arg(&k, ".in = %s", in.ptr);
   kernel_arg(&k, ".out = y");
   if (v->log) kernel_arg(&k, ".log = 1");
+  if (v->safe) kernel_arg(&k, ".safe = 1");
   kernel_args_end(&k);
   kernel_tasks(&k, 2, "cn_softmax_f32(&a", "cn_softmax_f32_tasks(&a)");
   kernel_finish(&k);
@@ -124,6 +125,7 @@ bool emit_attention(EmitCtx *c, const Step *s) {
     memcpy(&bits, &scale, sizeof bits);
     kernel_arg(&k, ".scale = %s", expr_const_text(c, DT_f32, bits).ptr);
   }
+  if (v->safe) kernel_arg(&k, ".safe = 1");
   emit_tile_args(&k, &tile);
   emit_tile_args(&k, &finish);
   kernel_args_end(&k);

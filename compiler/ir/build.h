@@ -106,7 +106,7 @@ Value *build_conv(Builder *b, Value *x, Value *w, Value *bias, Value *x_zero, Va
 /* ret_indices NULL if not wanted. ceil rounds the output size up as ONNX says. */
 Value *build_pool(Builder *b, Value *x, PoolAttr attr, bool ceil_mode, Value **ret_indices);
 Value *build_lrn(Builder *b, Value *x, LrnAttr attr); /* x of rank 3 or more */
-Value *build_softmax(Builder *b, Value *x, uint32_t axis, bool log);
+Value *build_softmax(Builder *b, Value *x, SoftmaxAttr attr);
 Value *build_norm(Builder *b, NormKind kind, Value *x, Value *scale, Value *bias, uint32_t axis, float epsilon);
 bool build_recurrent(Builder *b, Value *const *in /* [8] */, RecurrentAttr attr, Value **ret /* [3] */);
 /* ---- sequences and optionals: runtime-lite/ops/sequence.h says how they lie in memory ---- */

@@ -128,11 +128,11 @@ Value *build_pool(Builder *b, Value *x, PoolAttr attr, bool ceil_mode, Value **r
 }
 
 /* ---- softmax, normalisation ---- */
-Value *build_softmax(Builder *b, Value *x, uint32_t axis, bool log) {
+Value *build_softmax(Builder *b, Value *x, SoftmaxAttr attr) {
   if (!x) return NULL;
-  SoftmaxAttr *attr = NEW(b->ir->arena, SoftmaxAttr);
-  *attr = (SoftmaxAttr){axis, log};
-  return build_emit(b, OP_SOFTMAX, &x, 1, x->type, attr);
+  SoftmaxAttr *copy = NEW(b->ir->arena, SoftmaxAttr);
+  *copy = attr;
+  return build_emit(b, OP_SOFTMAX, &x, 1, x->type, copy);
 }
 
 Value *build_codes(Builder *b, Value *x, Value *codes, Value *scales, Value *zeros, CodesAttr attr) {

@@ -156,7 +156,8 @@ typedef struct LrnAttr {
   float alpha, beta, bias;
   int64_t channels; /* by pass_layout: of [N][blocks][H][W][block]; 0: plain */
 } LrnAttr;
-typedef struct SoftmaxAttr { uint32_t axis; bool log; } SoftmaxAttr;
+/* safe: what is not a number, as where all of a row is minus infinity, is 0 (not of a logarithm). */
+typedef struct SoftmaxAttr { uint32_t axis; bool log, safe; } SoftmaxAttr;
 typedef enum NormKind { NORM_LAYER, NORM_RMS } NormKind;
 /* Normalises over the axes from `axis` on: (x - mean) / sqrt(var + eps) * scale + bias; in[1] scale, in[2] bias broadcast or absent. */
 typedef struct NormAttr { NormKind kind; uint32_t axis; float epsilon; } NormAttr;

@@ -133,9 +133,9 @@ static const Dim *scratch_bytes(Lower *l, const ContractStep *scores, const Cont
   return dim_mulc(c, dim_addc(c, dim_add(c, k, v), CN_ATTENTION_QUERIES * (CN_ATTENTION_KEYS + 2)), 4);
 }
 
-static Step attention_step(Lower *l, const Step *first, const Step *last, const ContractStep *scores, const ContractStep *sum) {
+static Step attention_step(Lower *l, const Step *first, const SoftmaxStep *soft, const Step *last, const ContractStep *scores, const ContractStep *sum) {
   AttentionStep *a = NEW(l->a, AttentionStep);
-  *a = (AttentionStep){*scores, *sum, first->out[0], may_mask(l, &scores->epilogue.expr)};
+  *a = (AttentionStep){*scores, *sum, first->out[0], may_mask(l, &scores->epilogue.expr), soft->safe};
   uint32_t n = 3, *in = NEW_ARRAY(l->a, uint32_t, 3 + first->n_in + last->n_in);
   in[0] = first->in[0];
   in[1] = first->in[1];
@@ -164,7 +164,7 @@ void lower_fuse_attention(Lower *l) {
     if (!part_rows(l, &scores, &l->p->tensors.data[first->out[0]]) || !part_rows(l, &sum, &l->p->tensors.data[s->out[0]])) continue;
     if (!fits(l, first, &scores, soft->attr, s, &sum)) continue;
     gone[soft_at] = gone[first_at] = true;
-    *s = attention_step(l, first, s, &scores, &sum);
+    *s = attention_step(l, first, soft->attr, s, &scores, &sum);
   }
   lower_drop_steps(l, gone);
 }

@@ -6,7 +6,7 @@ bool lower_softmax(Lower *l, const Node *n) {
   const SoftmaxAttr *attr = n->attr;
   const Type *t = &n->in[0]->type;
   SoftmaxStep *s = NEW(l->a, SoftmaxStep);
-  *s = (SoftmaxStep){.outer = dim_product(c, t->dims, attr->axis), .n = t->dims[attr->axis], .log = attr->log};
+  *s = (SoftmaxStep){.outer = dim_product(c, t->dims, attr->axis), .n = t->dims[attr->axis], .log = attr->log, .safe = attr->safe};
   s->inner = dim_product(c, t->dims + attr->axis + 1, t->rank - attr->axis - 1);
   uint32_t in = lower_dense(l, n->in[0], n->src), out = lower_result(l, n->out[0]);
   (void)lower_step(l, STEP_SOFTMAX, &in, 1, &out, 1, s, NULL, n->src);

@@ -135,11 +135,12 @@ typedef struct ContractStep {
 } ContractStep;
 
 /* softmax(q k) v: in[0] q and in[1] k as operands of `scores`, in[2] v as the second of `sum`, then what the scores' epilogue loads and what the sum's does.
- * shape: a tensor of the scores' shape, never stored. masked: the epilogue may hide keys, and never makes less of a greater score. */
+ * shape: a tensor of the scores' shape, never stored. masked: the epilogue may hide keys, and never makes less of a greater score. safe: the
+ * softmax is. */
 typedef struct AttentionStep {
   ContractStep scores, sum;
   uint32_t shape;
-  bool masked;
+  bool masked, safe;
 } AttentionStep;
 
 /* A convolution by tiles of the result (lower/winograd.h). */
@@ -195,10 +196,10 @@ typedef struct LrnStep {
   float scale, bias;
   int quarters;
 } LrnStep;
-/* in[0] as [outer][n][inner], dense, softmax along n. */
+/* in[0] as [outer][n][inner], dense, softmax along n. safe: 0 where it would not be a number. */
 typedef struct SoftmaxStep {
   const Dim *outer, *n, *inner;
-  bool log;
+  bool log, safe;
 } SoftmaxStep;
 /* in[0] as [rows][n], dense; in[1] scale, in[2] bias or NO_TENSOR: [n], or one a row, [period] repeated. */
 typedef struct NormStep {

@@ -96,7 +96,7 @@ bool import_attention(OpContext *c) {
   const int64_t precision = op_int(c, "softmax_precision", 0);
   const DType work = dtype_from_onnx(precision);
   if (precision && work != DT_f16 && work != DT_bf16 && work != DT_f32 && work != DT_f64) return op_fail(c, DIAG_E0304, "attribute 'softmax_precision' is %lld", (long long)precision);
-  Value *p = build_cast(b, build_softmax(b, build_cast(b, scores, work == DT_NONE ? t : work, true), 3, false), t, true);
+  Value *p = build_cast(b, build_softmax(b, build_cast(b, scores, work == DT_NONE ? t : work, true), (SoftmaxAttr){.axis = 3}), t, true);
   if (mode == 3 && op_wants(c, 3)) c->out[3] = op_unless_blind(c, p, blind);
   const DType wide = dtype_rows[v->type.dtype].bits > dtype_rows[t].bits ? v->type.dtype : t; /* V may be of another type than Q, K and Y */
   Value *y = build_cast(b, op_grouped_matmul(c, build_cast(b, p, wide, true), build_cast(b, v, wide, true)), t, true);
@@ -251,7 +251,7 @@ static bool packed_attention(OpContext *c, Value *all, PackedInputs at) {
   }
   bias = plus(c, bias, given);
   scores = plus(c, scores, bias);
-  return scores && op_give(c, 0, op_join_heads(c, build_matmul(b, build_softmax(b, scores, 3, false), qkv[2])));
+  return scores && op_give(c, 0, op_join_heads(c, build_matmul(b, build_softmax(b, scores, (SoftmaxAttr){.axis = 3}), qkv[2])));
 }
 
 /* input [B][S][in] weights [in][3 * hidden] bias mask past attention_bias past_length */

@@ -43,7 +43,7 @@ bool import_flex_attention(OpContext *c) {
     if (!op_rank_in(c, k, 4, 4)) return false;
   if (!softmax_type(c, &t)) return false;
   Value *scores = modified(c, "score_mod", scaled_scores(c, t));
-  Value *p = scores ? modified(c, "prob_mod", build_softmax(b, scores, 3, false)) : NULL;
+  Value *p = scores ? modified(c, "prob_mod", build_softmax(b, scores, (SoftmaxAttr){.axis = 3})) : NULL;
   if (!p) return false;
   return op_give(c, 0, op_grouped_matmul(c, build_cast(b, p, op_dtype(c, 0), true), op_in(c, 2)));
 }

@@ -74,7 +74,7 @@ bool import_nll_loss(OpContext *c) { return shapes_fit(c) && op_give(c, 0, nll_l
 
 bool import_cross_entropy(OpContext *c) {
   if (!shapes_fit(c)) return false;
-  Value *log_prob = build_softmax(&c->b, c->in[0], 1, true);
+  Value *log_prob = build_softmax(&c->b, c->in[0], (SoftmaxAttr){.axis = 1, .log = true});
   if (c->n_out > 1) c->out[1] = log_prob;
   return op_give(c, 0, nll_loss(c, log_prob));
 }

@@ -122,7 +122,7 @@ Value *op_post_transform(OpContext *c, Value *scores) {
   const Str how = op_str(c, "post_transform", "NONE");
   if (!scores || str_is(how, "NONE")) return scores;
   if (str_is(how, "LOGISTIC")) return build_fn1(&c->b, SC_sigmoid, scores);
-  if (str_is(how, "SOFTMAX")) return build_softmax(&c->b, scores, 1, false);
+  if (str_is(how, "SOFTMAX")) return build_softmax(&c->b, scores, (SoftmaxAttr){.axis = 1});
   if (str_is(how, "SOFTMAX_ZERO")) return softmax_zero(c, scores);
   if (str_is(how, "PROBIT")) return probit(c, scores);
   (void)op_fail(c, DIAG_E0304, "attribute 'post_transform' is unknown");

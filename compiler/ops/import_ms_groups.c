@@ -167,11 +167,11 @@ static Value *groups_softmax(OpContext *c, Value *scores) {
   Builder *b = &c->b;
   DimCtx *d = op_dims(c);
   if (!scores) return NULL;
-  if (!op_in(c, SINK) && op_int(c, "smooth_softmax", 0) <= 0) return build_softmax(b, scores, 3, false);
+  if (!op_in(c, SINK) && op_int(c, "smooth_softmax", 0) <= 0) return build_softmax(b, scores, (SoftmaxAttr){.axis = 3});
   const Dim *const *t = scores->type.dims, *const dims[] = {t[0], t[1], t[2], d->one}, *const heads[] = {t[1], d->one, d->one};
   Value *sink = op_in(c, SINK) ? build_reshape(b, op_in(c, SINK), 3, heads) : op_scalar_like(c, scores, 0);
   Value *const both[] = {scores, build_expand(b, sink, 4, dims)};
-  Value *p = build_softmax(b, build_concat(b, both, 2, 3), 3, false);
+  Value *p = build_softmax(b, build_concat(b, both, 2, 3), (SoftmaxAttr){.axis = 3});
   return p ? build_slice(b, p, 3, d->zero, t[3], d->one) : NULL;
 }
 

@@ -79,7 +79,7 @@ bool import_multi_head_attention(OpContext *c) {
     bias = plus(c, bias, mask);
   }
   scores = plus(c, scores, plus(c, bias, op_in(c, 5)));
-  return scores && op_give(c, 0, op_join_heads(c, build_matmul(b, build_softmax(b, scores, 3, false), h.v)));
+  return scores && op_give(c, 0, op_join_heads(c, build_matmul(b, build_softmax(b, scores, (SoftmaxAttr){.axis = 3}), h.v)));
 }
 
 /* ---- RotaryEmbedding: input position_ids cos sin. The operator of ONNX has the positions last and as many as there are places. ---- */

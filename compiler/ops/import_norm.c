@@ -15,7 +15,7 @@ static Value *hardmax(OpContext *c, Value *x, uint32_t axis) {
 
 static Value *softmax(OpContext *c, Value *x, uint32_t axis) {
   if (c->row->arg == SOFTMAX_HARD) return hardmax(c, x, axis);
-  return build_softmax(&c->b, x, axis, c->row->arg == SOFTMAX_LOG);
+  return build_softmax(&c->b, x, (SoftmaxAttr){.axis = axis, .log = c->row->arg == SOFTMAX_LOG});
 }
 
 /* Before version 13 the input counts as a matrix: rows before `axis`, columns from it on. */

@@ -199,10 +199,10 @@ bool import_qlinear_softmax(OpContext *c) {
   if (!op_axis_attr(c, "axis", -1, op_rank(c, 0), &axis)) return false;
   Value *x = dequantized(c, op_in(c, 0), op_single(c, op_in(c, 1)), op_single(c, op_in(c, 2)));
   if (!x) return false;
-  if (op_int(c, "opset", 13) >= 13) return qlinear_unary(c, build_softmax(&c->b, x, axis, false));
+  if (op_int(c, "opset", 13) >= 13) return qlinear_unary(c, build_softmax(&c->b, x, (SoftmaxAttr){.axis = axis}));
   const Type type = x->type; /* the softmax of before: over all axes from `axis` on */
   const Dim *const rows[] = {dim_product(op_dims(c), type.dims, axis), dim_product(op_dims(c), type.dims + axis, type.rank - axis)};
-  Value *y = build_softmax(&c->b, build_reshape(&c->b, x, 2, rows), 1, false);
+  Value *y = build_softmax(&c->b, build_reshape(&c->b, x, 2, rows), (SoftmaxAttr){.axis = 1});
   return qlinear_unary(c, build_reshape(&c->b, y, type.rank, type.dims));
 }
 

@@ -40,7 +40,7 @@ Value *ml_post(Builder *b, Value *scores, PostTransform post) {
   if (!scores) return NULL;
   switch (post) {
     case POST_LOGISTIC: return build_fn1(b, SC_sigmoid, scores);
-    case POST_SOFTMAX: return build_softmax(b, scores, scores->type.rank - 1, false);
+    case POST_SOFTMAX: return build_softmax(b, scores, (SoftmaxAttr){.axis = scores->type.rank - 1});
     case POST_SOFTMAX_ZERO: return softmax_zero(b, scores);
     case POST_PROBIT: return probit(b, scores);
     default: return scores;

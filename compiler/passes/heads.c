@@ -203,9 +203,10 @@ static Value *in_groups(Builder *b, Value *v, const Groups *g, unsigned depth) {
   if (n->op == OP_RESHAPE) return same_sizes(&n->in[0]->type, g->all) ? n->in[0] : NULL;
   if (n->op == OP_POINTWISE) return pointwise_in_groups(b, n, g, depth - 1);
   if (n->op != OP_SOFTMAX || ((const SoftmaxAttr *)n->attr)->axis == g->axis) return NULL;
-  const SoftmaxAttr *attr = n->attr;
+  SoftmaxAttr attr = *(const SoftmaxAttr *)n->attr;
+  attr.axis += attr.axis > g->axis;
   Value *x = in_groups(b, n->in[0], g, depth - 1);
-  return x ? build_softmax(b, x, attr->axis + (attr->axis > g->axis), attr->log) : NULL;
+  return x ? build_softmax(b, x, attr) : NULL;
 }
 
 static bool keep_groups(Builder *b, const Node *n, Value **ret, void *user) {

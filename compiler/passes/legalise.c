@@ -31,7 +31,9 @@ static Value *softmax(Builder *b, Value *x, const SoftmaxAttr *attr) {
   Value *shifted = build_fn2(b, SC_sub, x, build_reduce(b, REDUCE_MAX, x, axis, true));
   Value *e = build_fn1(b, SC_exp, shifted);
   Value *sum = x->type.dtype == DT_bf16 ? bf16_sum(b, e, attr->axis) : build_reduce(b, REDUCE_SUM, e, axis, true);
-  return attr->log ? build_fn2(b, SC_sub, shifted, build_fn1(b, SC_log, sum)) : build_fn2(b, SC_div, e, sum);
+  if (attr->log) return build_fn2(b, SC_sub, shifted, build_fn1(b, SC_log, sum));
+  Value *p = build_fn2(b, SC_div, e, sum);
+  return attr->safe ? build_fn3(b, SC_select, build_fn1(b, SC_isnan, p), like(b, p, 0), p) : p;
 }
 
 /* In f32 where the type is narrower. */

@@ -1,6 +1,7 @@
 /* Softmax, normalisation and parts of activations that exporters leave as reductions and arithmetic become one node again:
  *
  *   e / sum(e), e = exp(x - max(x))                    softmax
+ *   isnan(s) ? 0 : s, s a softmax                      the same, safe
  *   x * sigmoid(x)                                     silu
  *   x * tanh(softplus(x))                              mish
  *   erf(x / sqrt(2)), by a product too                 that of GELU, in one function
@@ -17,18 +18,24 @@ typedef struct Raise { uint32_t *uses; uint32_t n; } Raise;
 /* Whether v is computed in the graph at hand: what is outside stays there, since a body may run again and again. */
 static bool is_here(const Builder *b, const Value *v) { return v && v->def && v->def->graph == b->graph; }
 
-/* v = fn(x) or fn(x, y) of f32 values, and nothing else. */
-static bool is_fn(const Value *v, ScalarFn fn, Value **x, Value **y) {
-  if (!v || !v->def || v->def->op != OP_POINTWISE || v->type.dtype != DT_f32) return false;
+/* v = fn of values, and nothing else. */
+static bool is_call(const Value *v, ScalarFn fn, Value *arg[3]) {
+  if (!v || !v->def || v->def->op != OP_POINTWISE) return false;
   const Expr *e = &((const PointwiseAttr *)v->def->attr)->expr;
   const ExprNode *last = &e->nodes[e->n - 1];
-  Value *arg[2] = {NULL, NULL};
-  if (last->kind != EXPR_FN || last->fn != fn || scalar_rows[fn].arity > 2) return false;
+  if (last->kind != EXPR_FN || last->fn != fn) return false;
   for (unsigned k = 0; k < scalar_rows[fn].arity; k++) {
     const ExprNode *n = &e->nodes[last->args[k]];
     if (n->kind != EXPR_INPUT) return false;
     arg[k] = v->def->in[n->operand];
   }
+  return true;
+}
+
+/* v = fn(x) or fn(x, y) of f32. */
+static bool is_fn(const Value *v, ScalarFn fn, Value **x, Value **y) {
+  Value *arg[3] = {NULL, NULL, NULL};
+  if (!is_call(v, fn, arg) || v->type.dtype != DT_f32 || arg[2]) return false;
   *x = arg[0];
   if (y) *y = arg[1];
   return true;
@@ -123,7 +130,16 @@ static Value *raise_softmax(Builder *b, Value *e, Value *sum) {
   if (!is_fn(shifted, SC_sub, &x, &most) || !is_reduction(most, REDUCE_MAX, &from, &over) || from != x || over != axes) return NULL;
   uint32_t axis = 0;
   while (!(axes >> axis & 1)) axis++;
-  return axes >> axis == 1 ? build_softmax(b, x, axis, false) : NULL;
+  return axes >> axis == 1 ? build_softmax(b, x, (SoftmaxAttr){.axis = axis}) : NULL;
+}
+
+static Value *raise_safe(Builder *b, const Value *v) {
+  Value *arg[3], *of[3];
+  if (!is_call(v, SC_select, arg) || !is_here(b, arg[0]) || !is_here(b, arg[2]) || !is_number(b, arg[1], 0) || arg[2]->def->op != OP_SOFTMAX) return NULL;
+  SoftmaxAttr attr = *(const SoftmaxAttr *)arg[2]->def->attr;
+  if (attr.log || !is_call(arg[0], SC_isnan, of) || of[0] != arg[2]) return NULL;
+  attr.safe = true;
+  return build_softmax(b, arg[2]->def->in[0], attr);
 }
 
 /* x * sigmoid(x), which by itself costs half of it: of f32 no more exact than the two */
@@ -273,6 +289,8 @@ static bool raise(Builder *b, const Node *n, Value **ret, void *user) {
   } else if (is_fn(n->out[0], SC_add, &x, &y)) {
     v = absorb(b, user, x, y, false);
     if (!v) v = absorb(b, user, y, x, false);
+  } else {
+    v = raise_safe(b, n->out[0]);
   }
   ret[0] = v;
   return v && type_same(&v->type, &n->out[0]->type);

@@ -28,6 +28,7 @@ typedef struct cn_attention_f32_args {
   void (*finish)(void *ctx, float *tile, size_t ld, size_t index, size_t m0, size_t m, size_t n0, size_t n);
   void *finish_ctx;
   int packed; /* the scratch has these keys and values from the call before */
+  int safe;   /* weights that would not be numbers, as those of keys that are all masked, are 0 */
 } cn_attention_f32_args;
 
 /* Floats of scratch: K and V packed, a tile of scores, two numbers a query. */
@@ -220,6 +221,16 @@ typedef void cn_attention_tile_f32(const cn_attention_band_f32 *b, size_t t0, si
 
 typedef size_t cn_attention_keys_of_f32(cn_attention_band_f32 *b, size_t t0, size_t n);
 
+/* The values weighed with what follows from the sum of weights that are not yet divided by it. */
+CN_KERNEL void cn_attention_divide_f32(const cn_attention_f32_args *a, float *out, float sum) {
+  const int nothing = a->safe && !(sum > 0.0f);
+  if (!nothing) cn_row_scale_f32(out, 1.0f / sum, a->width);
+  for (size_t e = 0; e < a->width && nothing; e++) {
+    out[e] = 0.0f;
+    for (size_t t = 0; t < a->keys; t++) out[e] += 0.0f * a->v[t * a->v_ts + e * a->v_es]; /* 0, or NaN of what is not finite */
+  }
+}
+
 /* b->m queries from b->q0, all keys. tile, keys: literals. */
 CN_KERNEL void cn_attention_band_of_f32(cn_attention_band_f32 *b, cn_attention_tile_f32 *tile, cn_attention_keys_of_f32 *keys) {
   const cn_attention_f32_args *a = b->a;
@@ -235,7 +246,7 @@ CN_KERNEL void cn_attention_band_of_f32(cn_attention_band_f32 *b, cn_attention_t
     tile(b, t, n, whole);
     b->begun = 1;
   }
-  for (size_t i = 0; i < b->m && a->keys; i++) cn_row_scale_f32(a->out + (b->q0 + i) * a->ldo, 1.0f / b->sum[i], a->width);
+  for (size_t i = 0; i < b->m && a->keys; i++) cn_attention_divide_f32(a, a->out + (b->q0 + i) * a->ldo, b->sum[i]);
   if (a->finish) a->finish(a->finish_ctx, a->out + b->q0 * a->ldo, a->ldo, 0, b->q0, b->m, 0, a->width);
 }
 

@@ -109,7 +109,8 @@ typedef struct cn_softmax_f32_args {
   size_t outer, n, inner;
   const float *in;
   float *out;
-  int log; /* the logarithm of it: x - max - log(sum) */
+  int log;  /* the logarithm of it: x - max - log(sum) */
+  int safe; /* 0 where it would not be a number: of a row of minus infinities, plus infinity or NaN; not of a logarithm */
 } cn_softmax_f32_args;
 
 /* Rows, or columns of whole vectors, of about 2^12 elements: by sizes alone. */
@@ -147,6 +148,14 @@ CN_KERNEL void cn_row_sub_f32(const float *x, float *out, float by, float low, s
   }
 }
 
+/* Zeros down those of w columns whose sum of exponentials is none. */
+CN_KERNEL void cn_softmax_clear_f32(const cn_softmax_f32_args *s, cn_vf32 sum, float *out, size_t w) {
+  CN_ALIGN(CN_VF32_LANES * 4) float lanes[CN_VF32_LANES];
+  cn_vf32_store(lanes, sum);
+  for (size_t j = 0; j < w; j++)
+    for (size_t i = 0; i < s->n && !(lanes[j] > 0.0f); i++) out[i * s->inner + j] = 0.0f;
+}
+
 /* w <= lanes columns of [n][inner], down the rows. */
 CN_KERNEL void cn_softmax_columns_f32(const cn_softmax_f32_args *s, const float *x, float *out, size_t w) {
   const size_t step = s->inner;
@@ -168,6 +177,7 @@ CN_KERNEL void cn_softmax_columns_f32(const cn_softmax_f32_args *s, const float 
     const cn_vf32 v = cn_vf32_load_n(out + i * step, w);
     cn_vf32_store_n(out + i * step, s->log ? cn_vf32_sub(v, sum) : cn_vf32_quotient(v, sum, inverse), w);
   }
+  if (s->safe) cn_softmax_clear_f32(s, sum, out, w);
 }
 
 /* Tasks t0 .. t1 of those over columns. */
@@ -188,6 +198,7 @@ CN_DRIVER void cn_softmax_f32(const cn_softmax_f32_args *s, size_t t0, size_t t1
     float *out = s->out + o * s->n;
     const float most = cn_row_max_f32(x, s->n), sum = cn_row_exp_f32(x, s->log ? 0 : out, most, s->n);
     if (s->log) cn_row_sub_f32(x, out, most, cn_log_f32(sum), s->n);
+    else if (s->safe && !(sum > 0.0f)) memset(out, 0, s->n * sizeof(float));
     else cn_row_div_f32(out, out, sum, s->n);
   }
 }

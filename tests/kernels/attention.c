@@ -26,10 +26,11 @@ static void compare_query(Case *c, const cn_attention_f32_args *a, const Scores 
     most = fmax(most, score[t]);
   }
   for (size_t t = 0; t < a->keys; t++) sum += score[t] = exp(score[t] - most);
+  const int nothing = a->safe && !(sum > 0);
   for (size_t e = 0; e < a->width; e++) {
     double want = 0, size = 0;
     for (size_t t = 0; t < a->keys; t++) {
-      const double x = score[t] / sum * (double)a->v[t * a->v_ts + e * a->v_es];
+      const double x = (nothing ? 0 : score[t] / sum) * (double)a->v[t * a->v_ts + e * a->v_es];
       want += x;
       size += fabs(x);
     }
@@ -54,6 +55,7 @@ static cn_attention_f32_args operands(Case *c) {
   a.k = guarded_values(c, a.keys * a.depth);
   a.v = guarded_values(c, a.keys * a.width);
   a.out = guarded(c, a.queries ? (a.queries - 1) * a.ldo + a.width : 0);
+  a.safe = pick(c, 2) != 0;
   return a;
 }
 
@@ -78,6 +80,12 @@ static void attention(Case *c, AttentionRun *run) {
   cn_attention_f32_args a = operands(c);
   float *mask = guarded_values(c, a.queries * a.keys);
   for (size_t i = 0; i < a.queries * a.keys; i++) mask[i] = pick(c, 3) ? mask[i] * 8.0f : -INFINITY;
+  for (int k = 0; k < 2 && a.safe; k++) {
+    const size_t n = k ? a.keys * a.width : a.queries * a.depth;
+    if (n && pick(c, 8) == 0) ((float *)(uintptr_t)(k ? a.v : a.q))[pick(c, (uint32_t)n)] = pick(c, 2) ? NAN : INFINITY;
+  }
+  const size_t blind = pick(c, 3) ? a.queries : pick(c, 60);
+  for (size_t i = blind * a.keys; i < cn_min(blind + 1, a.queries) * a.keys; i++) mask[i] = -INFINITY;
   Scores s = {.scale = 0.5f, .mask = mask, .keys = a.keys};
   if (pick(c, 3)) a.tile = scale_and_mask, a.ctx = &s;
   else if (pick(c, 2)) a.scale = 0.3f;
