@@ -1,6 +1,7 @@
 /* Heads that share keys and values, in products of two operands that the call brings:
  *   - copies of keys and values, side by side, are never made where queries are few: these become more rows of fewer products;
- *   - groups of heads that are an axis of their own in both products around a softmax stay one between them. */
+ *   - groups of heads that are an axis of their own in both products around a softmax stay one between them;
+ *   - axes of one element that come before a mask and go behind it (windows of one image, then of one row of them) never come. */
 #include "passes/passes.h"
 
 #include "kernels/thin.h"
@@ -222,8 +223,89 @@ static bool keep_groups(Builder *b, const Node *n, Value **ret, void *user) {
   return ret[0] != NULL;
 }
 
+/* ---- axes of one element ---- */
+typedef struct Uses { const uint32_t *of; uint32_t n; } Uses; /* by value id */
+
+static bool only_here(const Builder *b, const Uses *u, const Value *v) { return v->def && v->def->graph == b->graph && v->id < u->n && u->of[v->id] == 1; }
+
+/* The axes that a view leaves out, all of one element, others staying in order; 0: it does something else. */
+static uint32_t left_out(const Node *view) {
+  const Type *from = &view->in[0]->type, *to = &view->out[0]->type;
+  uint32_t axes = 0, next = 0;
+  for (uint32_t a = 0; a < from->rank; a++) {
+    const Affine *f = &((const ViewAttr *)view->attr)->index[a];
+    uint32_t own = 0, others = 0;
+    for (uint32_t j = 0; j < to->rank; j++) {
+      const Dim *c = affine_coef(f, j);
+      own += c && j == next && dim_is(c, 1);
+      others += c && !(j == next && dim_is(c, 1));
+    }
+    if (!dim_is(f->offset, 0) || others || (!own && !dim_is(from->dims[a], 1)) || (own && from->dims[a] != to->dims[next])) return 0;
+    if (own) next++;
+    else axes |= 1u << a;
+  }
+  return next == to->rank ? axes : 0;
+}
+
+/* Whether v without those axes is what a view put them into, or element-wise work on such, which nothing else reads. */
+static bool is_put_into(const Builder *b, const Uses *u, const Value *v, uint32_t axes, unsigned depth) {
+  if (!v->def || v->def->graph != b->graph || depth == 0) return false;
+  if (v->def->op == OP_POINTWISE && only_here(b, u, v)) {
+    for (uint32_t k = 0; k < v->def->n_in; k++)
+      if (same_sizes(&v->def->in[k]->type, &v->type) && is_put_into(b, u, v->def->in[k], axes, depth - 1)) return true;
+    return false;
+  }
+  if (v->def->op != OP_VIEW || !pass_keeps_order(v->def)) return false;
+  const Type *from = &v->def->in[0]->type;
+  uint32_t next = 0;
+  for (uint32_t a = 0; a < v->type.rank; a++)
+    if (!(axes >> a & 1) && (next == from->rank || from->dims[next++] != v->type.dims[a])) return false;
+  return next == from->rank;
+}
+
+/* The expression without those axes; false where it asks for a place along one. */
+static bool leave_out(Builder *b, Expr *e, uint32_t axes) {
+  Expr r = {0};
+  for (uint32_t i = 0; i < e->n; i++) {
+    ExprNode n = e->nodes[i];
+    if (n.kind == EXPR_INDEX) {
+      if (axes >> n.axis & 1) return false;
+      for (uint32_t a = n.axis; a-- > 0;) n.axis -= axes >> a & 1;
+    }
+    (void)expr_push(b->ir->arena, &r, n);
+  }
+  *e = r;
+  return true;
+}
+
+static bool drop_ones(Builder *b, const Node *n, Value **ret, void *user) {
+  const uint32_t axes = n->op == OP_VIEW ? left_out(n) : 0;
+  if (!axes || n->in[0]->def == NULL || n->in[0]->def->op != OP_POINTWISE || !is_put_into(b, user, n->in[0], axes, MOST_STEPS)) return false;
+  const Node *work = n->in[0]->def;
+  const uint32_t rank = n->in[0]->type.rank;
+  PointwiseAttr *attr = NEW(b->ir->arena, PointwiseAttr);
+  Value **in = NEW_ARRAY(b->ir->arena, Value *, work->n_in);
+  *attr = *(const PointwiseAttr *)work->attr;
+  if (!leave_out(b, &attr->expr, axes)) return false;
+  for (uint32_t k = 0; k < work->n_in; k++) {
+    const uint32_t own = axes >> (rank - work->in[k]->type.rank); /* operands broadcast from the right */
+    if (!(in[k] = own ? build_squeeze(b, work->in[k], own) : work->in[k])) return false;
+  }
+  ret[0] = graph_add_node(b->graph, OP_POINTWISE, in, work->n_in, &n->out[0]->type, 1, attr, work->src)->out[0];
+  return true;
+}
+
 bool pass_heads(Ir *ir) {
-  bool changed = pass_rewrite(ir, join_heads, NULL);
+  bool changed = false;
+  for (unsigned i = 0; i < MOST_STEPS; i++) { /* the last of a chain of element-wise work, then what it reads */
+    uint32_t *of = NEW_ARRAY(ir->arena, uint32_t, ir->n_values);
+    const Uses u = {of, ir->n_values};
+    pass_count_uses(ir->main, of);
+    if (!pass_rewrite(ir, drop_ones, (void *)(uintptr_t)&u)) break;
+    changed = true;
+    (void)pass_simplify(ir);
+  }
+  changed |= pass_rewrite(ir, join_heads, NULL);
   uint32_t *uses = NEW_ARRAY(ir->arena, uint32_t, ir->n_values);
   const Groups g = {.uses = uses, .n_uses = ir->n_values};
   pass_count_uses(ir->main, uses);

@@ -1,4 +1,5 @@
-"""Attention whose keys are masked, so that blocks of them are passed over: by what the call brings or computes, by coordinates, of heads that share keys and values, of any number of them."""
+"""Attention whose keys are masked, so that blocks of them are passed over: by what the call brings or computes, by coordinates, of heads that share keys and values, of any number of them;
+of which all of a query may be masked; of windows."""
 import numpy as np
 
 from case_list import graph, random
@@ -137,3 +138,68 @@ f (float[2, 3, {s}, 16] q, float[2, 3, {t}, 16] k, float[2, 3, {t}, 40] v, float
   y = Add (o2, gate)
 }}""", {"q": random(13, 2, 3, 90, 16), "k": random(14, 2, 3, 200, 16), "v": random(15, 2, 3, 200, 40), "gate": random(16, 2, 3, 90, 40), "bias": random(17, 40),
         "m": np.stack([hidden(90, 200, end=e) for e in (60, 130)])[:, None]})
+
+
+def guarded(name, softmax, x, f16=False, opset=20):
+    """A softmax whose NaN become zeros, as PyTorch's exporter writes scaled_dot_product_attention."""
+    t = "float16" if f16 else "float"
+    graph(f"softmax_guarded_{name}", f"""
+f ({t}[{', '.join(map(str, x.shape))}] x) => ({t} y) {{
+  s = {softmax} (x)
+  no = IsNaN (s)
+  zero = Constant <value = {t} {{0}}> ()
+  y = Where (no, zero, s)
+}}""", {"x": x.astype(np.float16 if f16 else np.float32)}, opset=opset)
+
+
+def odd(x):
+    """A row of minus infinities along either axis, NaN and plus infinity in others."""
+    x[..., 1, :] = x[..., 3] = -np.inf
+    x[..., 2, 5], x[..., 5, 6] = np.nan, np.inf
+    return x
+
+
+guarded("rows", "Softmax <axis = -1>", odd(random(20, 3, 9, 40)))
+guarded("short", "Softmax <axis = -1>", odd(random(21, 3, 9, 7)))
+guarded("columns", "Softmax <axis = 1>", odd(random(22, 3, 9, 40)))
+guarded("log", "LogSoftmax <axis = -1>", odd(random(23, 3, 9, 40)))
+guarded("f16", "Softmax <axis = -1>", odd(random(24, 3, 9, 40)), f16=True)
+
+for name, s, t, sizes in (("", 130, 150, None), ("_open", 130, 150, ("s", "t")), ("_few", 3, 400, None), ("_open_few", 3, 400, ("s", "t"))):
+    q, k, v = random(30, 1, 2, s, 16), random(31, 1, 2, t, 16), random(32, 1, 2, t, 24)
+    v[0, 1, 3, 2], q[0, 0, 2, 4] = np.inf, np.nan
+    see = np.tril(np.ones((s, t), bool), 20)
+    see[1] = False
+    n, m = sizes or (s, t)
+    graph(f"attention_guarded{name}", f"""
+f (float[1, 2, {n}, 16] q, float[1, 2, {m}, 16] k, float[1, 2, {m}, 24] v, bool[{n}, {m}] see) => (float y) {{
+  zero = Constant <value = float {{0}}> ()
+  low = Constant <value = float {{-inf}}> ()
+  mask = Where (see, zero, low)
+  kt = Transpose <perm = [0, 1, 3, 2]> (k)
+  p = MatMul (q, kt)
+  s = Add (p, mask)
+  w = Softmax <axis = -1> (s)
+  no = IsNaN (w)
+  w1 = Where (no, zero, w)
+  y = MatMul (w1, v)
+}}""", {"q": q, "k": k, "v": v, "see": see}, opset=20)
+
+# windows of an image and a mask of each: the image's axis comes before the mask and goes behind it
+for name, images, n in (("", 1, 1), ("_of_two", 2, 2), ("_inferred", 1, "n")):
+    graph(f"attention_windows{name}", f"""
+f (float[windows, 3, 49, 8] q, float[windows, 3, 49, 8] k, float[windows, 3, 49, 8] v, float[3, 49, 49] bias, float[4, 49, 49] m) => (float y) {{
+  kt = Transpose <perm = [0, 1, 3, 2]> (k)
+  p = MatMul (q, kt)
+  s = Add (p, bias)
+  apart = Constant <value = int64[5] {{{-1 if n == "n" else n}, 4, 3, 49, 49}}> ()
+  s1 = Reshape (s, apart)
+  one = Constant <value = int64[2] {{0, 2}}> ()
+  m1 = Unsqueeze (m, one)
+  s2 = Add (s1, m1)
+  s3 = Relu (s2)
+  joined = Constant <value = int64[4] {{-1, 3, 49, 49}}> ()
+  s4 = Reshape (s3, joined)
+  w = Softmax <axis = -1> (s4)
+  y = MatMul (w, v)
+}}""".replace("windows", str(4 * images)), {"q": random(40, 4 * images, 3, 49, 8), "k": random(41, 4 * images, 3, 49, 8), "v": random(42, 4 * images, 3, 49, 8), "bias": random(43, 3, 49, 49), "m": random(44, 4, 49, 49)})
