@@ -2,6 +2,8 @@
 #include "ir/build.h"
 #include "ir/build_priv.h"
 
+#include <math.h>
+
 static bool combines_values(ReduceKind k) { return k == REDUCE_SUM || k == REDUCE_PROD || k == REDUCE_MIN || k == REDUCE_MAX; }
 
 static const Dim *reduce_pair(DimCtx *c, ReduceKind kind, const Dim *x, const Dim *y) {
@@ -14,11 +16,26 @@ static const Dim *reduce_pair(DimCtx *c, ReduceKind kind, const Dim *x, const Di
   }
 }
 
-/* Shape arithmetic: sums, products, extremes of dimension values. Not places, which are no element even of one alone. */
+/* The content of x, also where it is constant floats that are whole numbers, as exporters make of sizes; NULL: it is not known, or more. */
+static const Dim *const *whole_content(Builder *b, Value *x, size_t *ret_n) {
+  const Dim *const *known = build_content(b, x, ret_n);
+  const double *floats;
+  if (known || !x->data || x->data->n > CONTENT_MAX || (x->type.dtype != DT_f32 && x->type.dtype != DT_f64) || !build_const_floats(b, x, &floats, ret_n)) return known;
+  const Dim **content = NEW_ARRAY(b->ir->arena, const Dim *, *ret_n);
+  for (size_t k = 0; k < *ret_n; k++) {
+    const double limit = x->type.dtype == DT_f64 ? 0x1p53 : 0x1p24, d = floats[k];
+    if (!(fabs(d) <= limit) || (double)(int64_t)d != d || (d == 0 && signbit(d))) return NULL;
+    content[k] = bd_const(b, (int64_t)d);
+  }
+  return content;
+}
+
+/* Shape arithmetic: sums, products, extremes of dimension values, also as floats, which hold them exactly. Not places, which are no element even of one alone. */
 static Value *reduce_known(Builder *b, ReduceKind kind, Value *x, uint32_t mask, Type t) {
   size_t n, m;
-  const Dim *const *in = build_content(b, x, &n);
-  if (!combines_values(kind) || !in || n == 0 || !dtype_is_int(t.dtype) || !build_small_count(t.rank, t.dims, CONTENT_MAX, &m)) return NULL;
+  const Dim *const *in = whole_content(b, x, &n);
+  const bool numbers = dtype_is_int(t.dtype) || t.dtype == DT_f32 || t.dtype == DT_f64;
+  if (!combines_values(kind) || !in || n == 0 || !numbers || !build_small_count(t.rank, t.dims, CONTENT_MAX, &m)) return NULL;
   const Dim *out[CONTENT_MAX] = {NULL};
   int64_t at[MAX_RANK] = {0};
   for (size_t k = 0; k < n; k++) {
