@@ -197,7 +197,10 @@ bool import_roi_align(OpContext *c) {
   const Dim *const dims[] = {op_dim(c, 1, 0), op_dim(c, 0, 1), bd_const(b, h), bd_const(b, w)};
   const Type type = type_tensor(b->ir, x->type.dtype, 4, dims);
   const RoutineInt attrs[] = {{"sampling_ratio", ratio}, {"half_pixel", half}, {"largest", largest}};
-  return op_routine(c, "cn_op_roi_align", in, 4, attrs, 3, NULL, &type, 1, &y) && op_give(c, 0, build_cast(b, y, op_dtype(c, 0), true));
+  DimCtx *d = b->ir->dims;
+  const Dim *places = dim_add(d, op_dim(c, 0, 2), dim_mulc(d, op_dim(c, 0, 3), 2));
+  const Dim *scratch = dim_mulc(d, dim_add(d, places, bd_const(b, 5 * (h + w))), 8); /* runtime-lite/ops/regions.h */
+  return op_routine(c, "cn_op_roi_align", in, 4, attrs, 3, scratch, &type, 1, &y) && op_give(c, 0, build_cast(b, y, op_dtype(c, 0), true));
 }
 
 bool import_max_roi_pool(OpContext *c) {
