@@ -172,6 +172,6 @@ bool import_nms(OpContext *c) {
   const int64_t center = op_int(c, "center_point_box", 0);
   if (center != 0 && center != 1) return op_fail(c, DIAG_E0304, "attribute 'center_point_box' is %lld", (long long)center);
   const RoutineInt attrs[] = {{"center_point_box", center}};
-  const Dim *scratch = dim_addc(d, dim_add(d, dim_mulc(d, boxes[1], 5), dim_mulc(d, kept, 20)), 1024); /* runtime-lite/ops/boxes.h */
+  const Dim *scratch = dim_addc(d, dim_add(d, dim_mulc(d, boxes[1], 5), dim_mulc(d, kept, 26)), 1280); /* runtime-lite/ops/boxes.h */
   return op_routine(c, "cn_op_nms", in, 5, attrs, 1, scratch, &type, 1, c->out);
 }

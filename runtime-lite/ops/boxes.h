@@ -33,11 +33,66 @@ CN_INLINE float cn_box_area(cn_box b) { return (b.y1 - b.y0) * (b.x1 - b.x0); }
 /* Boxes and keys are looked at so many at a time: loops of this length become vector code. */
 #define CN_NMS_SIDE 16
 
-/* Boxes kept, each field [room] with room a multiple of CN_NMS_SIDE: behind the last one they have no area. */
-typedef struct cn_kept { float *y0, *x0, *y1, *x1, *area; } cn_kept;
+/* The most stretches of the y axis that boxes are kept by. */
+#define CN_NMS_STRETCHES 64
 
-CN_INLINE void cn_kept_add(const cn_kept *k, size_t i, cn_box b) {
-  if (i % CN_NMS_SIDE == 0) memset(k->area + i, 0, CN_NMS_SIDE * sizeof(float));
+/* Boxes kept, by where they begin on the y axis: a stretch is longer than any box, so that those which overlap one of stretch c lie in c - 1 .. c + 1 (detectors
+ * of many classes lay each class elsewhere, so that one call tells them apart). A stretch has blocks of CN_NMS_SIDE boxes, each field [blocks][CN_NMS_SIDE],
+ * without area where no box is yet; blocks are named by their number plus 1, 0: none. */
+typedef struct cn_kept {
+  float *y0, *x0, *y1, *x1, *area;
+  uint32_t *before;        /* [blocks]: of the same stretch */
+  uint32_t *newest, *used; /* [stretches]: its last block, and how many boxes that has (0: all) */
+  uint32_t blocks;
+  size_t stretches;
+  float from, by; /* of a y: (y - from) * by */
+} cn_kept;
+
+/* So many at most where `most` boxes are kept: few boxes are compared with each other anyway. */
+CN_INLINE size_t cn_nms_stretches(size_t most) { return cn_max(1, cn_min(CN_NMS_STRETCHES, most / 64)); }
+
+CN_INLINE size_t cn_nms_blocks(size_t most) { return cn_ceil_div(most, CN_NMS_SIDE) + cn_nms_stretches(most); }
+
+/* Lays the stretches over n boxes; one where these reach from nowhere to anywhere. */
+CN_INLINE void cn_kept_lay(cn_kept *k, const float *boxes, size_t n, int center, size_t most) {
+  float low = 0.0f, high = 0.0f, longest = 0.0f;
+  for (size_t i = 0; i < n; i++) {
+    const cn_box b = cn_box_read(boxes + 4 * i, center);
+    const float length = b.y1 - b.y0;
+    low = i == 0 || b.y0 < low ? b.y0 : low;
+    high = i == 0 || b.y0 > high ? b.y0 : high;
+    longest = length > longest ? length : longest;
+  }
+  const float count = (high - low) / (longest * 1.01f); /* a little longer: neither rounding a length nor a place may lose a neighbour */
+  const float bound = (float)cn_nms_stretches(most);
+  k->stretches = 1;
+  k->from = low;
+  k->by = 0.0f;
+  if (!(count >= 2.0f && high - low > 1e-30f && high - low < 1e30f)) return;
+  k->stretches = (size_t)cn_box_min(count, bound);
+  k->by = (float)k->stretches / (high - low);
+}
+
+CN_INLINE size_t cn_kept_stretch(const cn_kept *k, float y) {
+  const float at = (y - k->from) * k->by, last = (float)(k->stretches - 1);
+  return at > 0.0f ? (size_t)cn_box_min(at, last) : 0;
+}
+
+CN_INLINE void cn_kept_clear(cn_kept *k) {
+  k->blocks = 0;
+  memset(k->newest, 0, k->stretches * sizeof *k->newest);
+  memset(k->used, 0, k->stretches * sizeof *k->used);
+}
+
+CN_INLINE void cn_kept_add(cn_kept *k, cn_box b) {
+  const size_t c = cn_kept_stretch(k, b.y0);
+  if (k->used[c] == 0) {
+    memset(k->area + (size_t)k->blocks * CN_NMS_SIDE, 0, CN_NMS_SIDE * sizeof(float));
+    k->before[k->blocks++] = k->newest[c];
+    k->newest[c] = k->blocks;
+  }
+  const size_t i = (size_t)(k->newest[c] - 1) * CN_NMS_SIDE + k->used[c];
+  k->used[c] = (k->used[c] + 1) % CN_NMS_SIDE;
   k->y0[i] = b.y0;
   k->x0[i] = b.x0;
   k->y1[i] = b.y1;
@@ -45,19 +100,24 @@ CN_INLINE void cn_kept_add(const cn_kept *k, size_t i, cn_box b) {
   k->area[i] = cn_box_area(b);
 }
 
-/* Whether intersection over union with any of n boxes exceeds the threshold; boxes without area overlap nothing. */
-CN_INLINE int cn_kept_overlap(const cn_kept *k, size_t n, cn_box b, float threshold) {
-  const float area = cn_box_area(b);
-  for (size_t i = 0; i < n && area > 0.0f; i += CN_NMS_SIDE) {
-    int any = 0;
-    CN_LANES
-    for (size_t j = i; j < i + CN_NMS_SIDE; j++) {
-      const float h = cn_box_min(b.y1, k->y1[j]) - cn_box_max(b.y0, k->y0[j]), w = cn_box_min(b.x1, k->x1[j]) - cn_box_max(b.x0, k->x0[j]);
-      const float both = h * w, either = area + k->area[j] - both;
-      any |= (h > 0.0f) & (w > 0.0f) & (k->area[j] > 0.0f) & (either > 0.0f) & (both / either > threshold);
-    }
-    if (any) return 1;
+/* Whether intersection over union with any of a block's boxes exceeds the threshold; boxes without area overlap nothing. */
+CN_INLINE int cn_block_overlaps(const cn_kept *k, size_t i, cn_box b, float area, float threshold) {
+  int any = 0;
+  CN_LANES
+  for (size_t j = i; j < i + CN_NMS_SIDE; j++) {
+    const float h = cn_box_min(b.y1, k->y1[j]) - cn_box_max(b.y0, k->y0[j]), w = cn_box_min(b.x1, k->x1[j]) - cn_box_max(b.x0, k->x0[j]);
+    const float both = h * w, either = area + k->area[j] - both;
+    any |= (h > 0.0f) & (w > 0.0f) & (k->area[j] > 0.0f) & (either > 0.0f) & (both / either > threshold);
   }
+  return any;
+}
+
+CN_INLINE int cn_kept_overlap(const cn_kept *k, cn_box b, float threshold) {
+  const float area = cn_box_area(b);
+  const size_t at = cn_kept_stretch(k, b.y0), end = cn_min(at + 2, k->stretches);
+  for (size_t c = at ? at - 1 : 0; c < end && area > 0.0f; c++)
+    for (uint32_t block = k->newest[c]; block; block = k->before[block - 1])
+      if (cn_block_overlaps(k, (size_t)(block - 1) * CN_NMS_SIDE, b, area, threshold)) return 1;
   return 0;
 }
 
@@ -145,14 +205,17 @@ CN_INLINE size_t cn_nms_keys(size_t n) {
 
 /* Places keys and kept boxes; returns 0 where scratch has not the bytes. */
 CN_INLINE int cn_nms_place(cn_nms *s, void *scratch, size_t bytes) {
-  const size_t room = cn_round_up(s->most, CN_NMS_SIDE), keys = cn_nms_keys(s->n);
+  const size_t blocks = cn_nms_blocks(s->most), room = blocks * CN_NMS_SIDE, keys = cn_nms_keys(s->n), stretches = cn_nms_stretches(s->most);
   s->best.level[0] = (int32_t *)scratch;
   s->kept.y0 = (float *)scratch + keys;
   s->kept.x0 = s->kept.y0 + room;
   s->kept.y1 = s->kept.x0 + room;
   s->kept.x1 = s->kept.y1 + room;
   s->kept.area = s->kept.x1 + room;
-  return bytes >= (keys + 5 * room) * sizeof(float);
+  s->kept.before = (uint32_t *)(s->kept.area + room);
+  s->kept.newest = s->kept.before + blocks;
+  s->kept.used = s->kept.newest + stretches;
+  return bytes >= (keys + 5 * room + blocks + 2 * stretches) * sizeof(float);
 }
 
 /* Candidates from the best to the worst, at most as many as selected has room for and one more; returns how many of them were kept. */
@@ -161,11 +224,12 @@ CN_INLINE size_t cn_nms_class(cn_nms *s, const float *scores, int64_t batch, int
   for (size_t i = 0; i < s->n; i++)
     s->best.level[0][i] = s->has_threshold && !(scores[i] > s->threshold) ? CN_NMS_NONE : cn_score_key(scores[i]);
   cn_best_build(&s->best, s->n);
+  cn_kept_clear(&s->kept);
   while (kept < s->most && cn_best_take(&s->best, &at)) {
     const cn_box box = cn_box_read(s->boxes + 4 * at, s->center);
-    if (cn_kept_overlap(&s->kept, kept, box, s->overlap)) continue;
+    if (cn_kept_overlap(&s->kept, box, s->overlap)) continue;
     if (kept == room) return kept + 1;
-    cn_kept_add(&s->kept, kept, box);
+    cn_kept_add(&s->kept, box);
     selected[3 * kept] = batch;
     selected[3 * kept + 1] = class_at;
     selected[3 * kept + 2] = (int64_t)at;
@@ -176,7 +240,7 @@ CN_INLINE size_t cn_nms_class(cn_nms *s, const float *scores, int64_t batch, int
 
 /* in: boxes f32 [batches][n][4], scores f32 [batches][classes][n], the most boxes of a class s64, overlap and score thresholds f32
  * (the last three may be absent); out: s64 [m][3] (batch, class, box), m decided here; attrs: center_point_box; scratch: at
- * most 5 n + 20 most + 1024 bytes, a key of each box and five fields of each that may be kept. */
+ * most 5 n + 26 most + 1280 bytes, a key of each box and five fields of each that may be kept, in blocks. */
 CN_NOINLINE int cn_op_nms(const castnet_tensor *in, size_t n_in, castnet_tensor *out, size_t n_out, const castnet_attr *attrs,
                           size_t n_attrs, void *scratch, size_t scratch_size, const castnet_env *env) {
   const int64_t batches = in[1].dims[0], classes = in[1].dims[1];
@@ -193,6 +257,7 @@ CN_NOINLINE int cn_op_nms(const castnet_tensor *in, size_t n_in, castnet_tensor 
   if (!cn_nms_place(&s, scratch, scratch_size)) return CASTNET_ERR_DIM;
   for (int64_t b = 0; b < batches && s.most > 0; b++) {
     s.boxes = (const float *)in[0].data + 4 * (size_t)b * s.n;
+    cn_kept_lay(&s.kept, s.boxes, s.n, s.center, s.most);
     for (int64_t c = 0; c < classes; c++) {
       const float *scores = (const float *)in[1].data + (size_t)(b * classes + c) * s.n;
       const size_t room = out[0].capacity / 3 - m, kept = cn_nms_class(&s, scores, b, c, (int64_t *)out[0].data + 3 * m, room);
