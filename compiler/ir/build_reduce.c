@@ -30,11 +30,11 @@ static const Dim *const *whole_content(Builder *b, Value *x, size_t *ret_n) {
   return content;
 }
 
-/* Shape arithmetic: sums, products, extremes of dimension values, also as floats, which hold them exactly. Not places, which are no element even of one alone. */
+/* Shape arithmetic: sums, products, extremes of dimension values, sums and extremes also as floats, which hold them exactly. Not places, which are no element even of one alone. */
 static Value *reduce_known(Builder *b, ReduceKind kind, Value *x, uint32_t mask, Type t) {
   size_t n, m;
   const Dim *const *in = whole_content(b, x, &n);
-  const bool numbers = dtype_is_int(t.dtype) || t.dtype == DT_f32 || t.dtype == DT_f64;
+  const bool numbers = dtype_is_int(t.dtype) || ((t.dtype == DT_f32 || t.dtype == DT_f64) && kind != REDUCE_PROD); /* whose zero may be negative */
   if (!combines_values(kind) || !in || n == 0 || !numbers || !build_small_count(t.rank, t.dims, CONTENT_MAX, &m)) return NULL;
   const Dim *out[CONTENT_MAX] = {NULL};
   int64_t at[MAX_RANK] = {0};

@@ -119,6 +119,26 @@ static void folds_small_constants_as_scalars_do(void **state) {
   assert_true(real[0] == 0.0999755859375);
 }
 
+/* As detectors pad a batch to the largest of its images: in f32, constants too. */
+static void extremes_pass_through_floats(void **state) {
+  Fixture *f = *state;
+  Builder *b = &f->b;
+  const Dim *const x[] = {f->n, f->m, f->n};
+  const int64_t w[] = {30, -41, 12};
+  Value *sizes = build_cast(b, build_dims(b, x, 3), DT_f32, true), *whole = build_cast(b, build_ints(b, w, 3), DT_f32, true);
+  assert_content(f, build_cast(b, build_reduce(b, REDUCE_MAX, sizes, 1, false), DT_s64, true), "[max(n, m)]");
+  assert_content(f, build_cast(b, build_reduce(b, REDUCE_SUM, sizes, 1, true), DT_s64, true), "[2*n + m]");
+  assert_content(f, build_cast(b, build_reduce(b, REDUCE_MIN, whole, 1, false), DT_s64, true), "[-41]");
+  const double halves[] = {1.5, 3}, zeros[] = {-0.0, 0};
+  for (int i = 0; i < 2; i++) {
+    Value *const parts[] = {build_reshape(b, build_scalar_f(b, DT_f32, (i ? zeros : halves)[0]), 1, &b->ir->dims->one), build_reshape(b, build_scalar_f(b, DT_f32, (i ? zeros : halves)[1]), 1, &b->ir->dims->one)};
+    size_t n;
+    assert_null(build_content(b, build_reduce(b, REDUCE_MAX, build_concat(b, parts, 2, 0), 1, false), &n));
+  }
+  size_t n;
+  assert_null(build_content(b, build_reduce(b, REDUCE_PROD, whole, 1, false), &n));
+}
+
 /* As exporters compute sizes: in f32, through floor, minimum and back. */
 static void sizes_pass_through_floats(void **state) {
   Fixture *f = *state;
@@ -247,6 +267,7 @@ int main(void) {
       T(refuses_what_does_not_broadcast),
       T(shape_arithmetic_vanishes),
       T(folds_small_constants_as_scalars_do),
+      T(extremes_pass_through_floats),
       T(sizes_pass_through_floats),
       T(comparisons_decide_where_they_can),
       T(reshapes),
