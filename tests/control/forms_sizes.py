@@ -270,3 +270,32 @@ f (float[n] x, float[m] z) => (float[a] y, int64[1] b, int64[1] c, int64[1] d) {
   area64 = Cast <to = 11> (wider)
   d = Cast <to = 7> (area64)
 }""", *[{"x": random(n, n), "z": random(m, m)} for n, m in ((255, 2), (2, 3), (4097, 4097))])
+
+# as detectors pad a batch: the largest of the images' sizes, as floats, rounded up to a multiple
+for name, h, w in (("fixed", 30, 41), ("open", "h", "w")):
+    graph(f"padded_to_a_multiple_{name}", f"""
+f (float[3, {h}, {w}] x, float[3, {h}, {w}] y, float[8, 3, 3, 3] k) => (float[1, 8, a, b] z) {{
+  none = Constant <value = int64[1] {{0}}> ()
+  zeros = Constant <value = int64[4] {{0, 0, 0, 0}}> ()
+  by = Constant <value = float {{32.0}}> ()
+  sx = Shape (x)
+  sy = Shape (y)
+  fx = Cast <to = 1> (sx)
+  fy = Cast <to = 1> (sy)
+  fx1 = Unsqueeze (fx, none)
+  fy1 = Unsqueeze (fy, none)
+  all = Concat <axis = 0> (fx1, fy1)
+  most = ReduceMax <axes = [0], keepdims = 0> (all)
+  parts = Div (most, by)
+  whole = Ceil (parts)
+  room = Mul (whole, by)
+  size = Cast <to = 7> (room)
+  more = Sub (size, sx)
+  one = Constant <value = int64[1] {{1}}> ()
+  three = Constant <value = int64[1] {{3}}> ()
+  ends = Slice (more, one, three)
+  pads = Concat <axis = 0> (zeros, ends)
+  padded = Pad (x, pads)
+  image = Unsqueeze (padded, none)
+  z = Conv <pads = [1, 1, 1, 1]> (image, k)
+}}""", *({"x": random(70, 3, a, b), "y": random(71, 3, a, b), "k": random(72, 8, 3, 3, 3)} for a, b in ([(30, 41)] if h == 30 else [(30, 41), (64, 7)])))
