@@ -1,7 +1,7 @@
 /* Heads that share keys and values, in products of two operands that the call brings:
  *   - copies of keys and values, side by side, are never made where queries are few: these become more rows of fewer products;
  *   - groups of heads that are an axis of their own in both products around a softmax stay one between them;
- *   - axes of one element that come before a mask and go behind it (windows of one image, then of one row of them) never come. */
+ *   - axes of one element that come before a mask and go behind it (windows of one image) never come. */
 #include "passes/passes.h"
 
 #include "kernels/thin.h"
@@ -147,10 +147,14 @@ static bool join_heads(Builder *b, const Node *n, Value **ret, void *user) {
   return ret[0] != NULL;
 }
 
+typedef struct Uses { const uint32_t *of; uint32_t n; } Uses; /* by value id */
+
+/* Whether v is made in the graph at hand and read once. */
+static bool only_here(const Builder *b, const Uses *u, const Value *v) { return v->def && v->def->graph == b->graph && v->id < u->n && u->of[v->id] == 1; }
+
 /* ---- groups ---- */
 typedef struct Groups {
-  const uint32_t *uses; /* by value id */
-  uint32_t n_uses;
+  Uses uses;
   uint32_t axis;   /* the heads', which is this and the next one in groups */
   const Type *all; /* the scores in groups */
 } Groups;
@@ -200,7 +204,7 @@ static Value *pointwise_in_groups(Builder *b, const Node *n, const Groups *g, un
 /* v, which only what is behind it reads, as it comes of the scores in groups; NULL: of something else. */
 static Value *in_groups(Builder *b, Value *v, const Groups *g, unsigned depth) {
   const Node *n = v->def;
-  if (!n || n->graph != b->graph || depth == 0 || v->id >= g->n_uses || g->uses[v->id] != 1) return NULL;
+  if (depth == 0 || !only_here(b, &g->uses, v)) return NULL;
   if (n->op == OP_RESHAPE) return same_sizes(&n->in[0]->type, g->all) ? n->in[0] : NULL;
   if (n->op == OP_POINTWISE) return pointwise_in_groups(b, n, g, depth - 1);
   if (n->op != OP_SOFTMAX || ((const SoftmaxAttr *)n->attr)->axis == g->axis) return NULL;
@@ -212,11 +216,11 @@ static Value *in_groups(Builder *b, Value *v, const Groups *g, unsigned depth) {
 
 static bool keep_groups(Builder *b, const Node *n, Value **ret, void *user) {
   Groups g = *(const Groups *)user;
-  if (!pass_is_product_of_calls(n) || !n->in[0]->def || n->in[0]->def->op != OP_RESHAPE || n->in[0]->def->graph != b->graph) return false;
+  if (!pass_is_product_of_calls(n) || !n->in[0]->def || n->in[0]->def->op != OP_RESHAPE) return false;
   Value *heads = n->in[0]->def->in[0];
   g.all = &n->in[0]->type;
   g.axis = joined_axis(g.all, &heads->type);
-  if (g.axis == UINT32_MAX || n->in[0]->id >= g.n_uses || g.uses[n->in[0]->id] != 1) return false;
+  if (g.axis == UINT32_MAX || !only_here(b, &g.uses, n->in[0])) return false;
   const ContractAttr *attr = n->attr;
   Value *x = in_groups(b, heads, &g, MOST_STEPS);
   ret[0] = x ? build_contract(b, x, attr->a, n->in[1], attr->b, attr->out, n->out[0]->type.rank, attr->acc, NULL, NULL) : NULL;
@@ -224,10 +228,6 @@ static bool keep_groups(Builder *b, const Node *n, Value **ret, void *user) {
 }
 
 /* ---- axes of one element ---- */
-typedef struct Uses { const uint32_t *of; uint32_t n; } Uses; /* by value id */
-
-static bool only_here(const Builder *b, const Uses *u, const Value *v) { return v->def && v->def->graph == b->graph && v->id < u->n && u->of[v->id] == 1; }
-
 /* The axes that a view leaves out, all of one element, others staying in order; 0: it does something else. */
 static uint32_t left_out(const Node *view) {
   const Type *from = &view->in[0]->type, *to = &view->out[0]->type;
@@ -307,7 +307,7 @@ bool pass_heads(Ir *ir) {
   }
   changed |= pass_rewrite(ir, join_heads, NULL);
   uint32_t *uses = NEW_ARRAY(ir->arena, uint32_t, ir->n_values);
-  const Groups g = {.uses = uses, .n_uses = ir->n_values};
+  const Groups g = {.uses = {uses, ir->n_values}};
   pass_count_uses(ir->main, uses);
   changed |= pass_rewrite(ir, keep_groups, (void *)(uintptr_t)&g);
   if (changed) (void)pass_simplify(ir);

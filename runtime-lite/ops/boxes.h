@@ -55,8 +55,9 @@ CN_INLINE size_t cn_nms_blocks(size_t most) { return cn_ceil_div(most, CN_NMS_SI
 
 /* Lays the stretches over n boxes; one where these reach from nowhere to anywhere. */
 CN_INLINE void cn_kept_lay(cn_kept *k, const float *boxes, size_t n, int center, size_t most) {
+  const float bound = (float)cn_nms_stretches(most);
   float low = 0.0f, high = 0.0f, longest = 0.0f;
-  for (size_t i = 0; i < n; i++) {
+  for (size_t i = 0; i < n && bound > 1.0f; i++) {
     const cn_box b = cn_box_read(boxes + 4 * i, center);
     const float length = b.y1 - b.y0;
     low = i == 0 || b.y0 < low ? b.y0 : low;
@@ -64,7 +65,6 @@ CN_INLINE void cn_kept_lay(cn_kept *k, const float *boxes, size_t n, int center,
     longest = length > longest ? length : longest;
   }
   const float count = (high - low) / (longest * 1.01f); /* a little longer: neither rounding a length nor a place may lose a neighbour */
-  const float bound = (float)cn_nms_stretches(most);
   k->stretches = 1;
   k->from = low;
   k->by = 0.0f;

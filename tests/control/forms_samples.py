@@ -7,12 +7,12 @@ for channels in (3, 64, 130):
     for kind in ("float", "double"):
         for mode, ratios in (("avg", (0, 2)), ("max", (1,))):  # of more samples' maxima ONNX Runtime is not sure
             for ratio in ratios:
-                boxes = np.array([[0, 0, 9, 7], [-3, -2, 4, 5], [6, 6, 30, 30], [2.5, 3.5, 2.5, 3.5], [13, 9, -4, 1] if ratio else [100, 100, 120, 120]])  # one against both axes
+                boxes = np.array([[0, 0, 9, 7], [-3, -2, 4, 5], [6, 6, 30, 30], [2.5, 3.5, 2.5, 3.5], [100, 100, 120, 120], [13, 9, -4, 1] if ratio else [1, 2, 3, 4]])  # the last against both axes
                 t = np.float32 if kind == "float" else np.float64
                 graph(f"samples_of_regions_{channels}_{kind}_{mode}_{ratio}",
-                      f"f ({kind}[2, {channels}, 12, 11] x, {kind}[5, 4] boxes, int64[5] batch) => ({kind}[a, b, c, d] y) {{\n"
+                      f"f ({kind}[2, {channels}, 12, 11] x, {kind}[6, 4] boxes, int64[6] batch) => ({kind}[a, b, c, d] y) {{\n"
                       f"  y = RoiAlign <mode = \"{mode}\", output_height = 3, output_width = 4, sampling_ratio = {ratio}, spatial_scale = 0.75> (x, boxes, batch)\n}}",
-                      {"x": random(channels, 2, channels, 12, 11).astype(t), "boxes": boxes.astype(t), "batch": np.array([0, 1, 1, 0, 1], np.int64)})
+                      {"x": random(channels, 2, channels, 12, 11).astype(t), "boxes": boxes.astype(t), "batch": np.array([0, 1, 1, 0, 1, 0], np.int64)})
 grid = random(3, 2, 5, 9, 2)
 for mode in ("linear", "nearest", "cubic"):
     for beyond in ("zeros", "border", "reflection"):
