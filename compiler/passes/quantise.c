@@ -98,18 +98,7 @@ static bool find_levels(Builder *b, const Value *v, unsigned depth, Levels *ret)
   return ret->x != NULL;
 }
 
-/* Nothing but zeros, known now. */
-static bool is_all_zero(Builder *b, Value *v) {
-  const double *x;
-  size_t n;
-  v = root_of(v);
-  if (!v->data || !build_const_floats(b, v, &x, &n)) return false;
-  for (size_t i = 0; i < n; i++)
-    if (x[i] != 0) return false;
-  return true;
-}
-
-static Value *nonzero(Builder *b, Value *zero) { return zero && is_all_zero(b, zero) ? NULL : zero; }
+static Value *nonzero(Value *zero) { return zero && pass_is_zeros(zero) ? NULL : zero; }
 
 /* v [n] with `behind` axes of 1 after it; rank 0 stays. */
 static Value *raised(Builder *b, Value *v, uint32_t behind) {
@@ -156,13 +145,13 @@ typedef struct Units {
 } Units;
 
 /* The most that an element can differ from its zero point. */
-static int64_t reach(Builder *b, const Levels *l) { return nonzero(b, l->zero) || l->x->type.dtype == DT_u8 ? 255 : 128; }
+static int64_t reach(const Levels *l) { return nonzero(l->zero) || l->x->type.dtype == DT_u8 ? 255 : 128; }
 
 /* False where the scales are not constants. */
 static bool units_of(Builder *b, const Levels *x, const Levels *w, int64_t depth, Units *ret) {
   Value *xs = same_elements(x->scale), *ws = same_elements(w->scale);
   size_t n_x;
-  ret->room = (double)(INT32_MAX - depth * reach(b, x) * reach(b, w));
+  ret->room = (double)(INT32_MAX - depth * reach(x) * reach(w));
   return xs->data && ws->data && build_const_floats(b, xs, &ret->x, &n_x) && n_x == 1 && build_const_floats(b, ws, &ret->w, &ret->n);
 }
 
@@ -183,7 +172,7 @@ static Value *bias_levels(Builder *b, Value *bias, const Units *u) {
   Quant q;
   const double *scale;
   size_t n;
-  if (!quant_is_dequantise(bias, &q) || q.to != DT_s32 || (q.zero && !is_all_zero(b, q.zero))) return NULL;
+  if (!quant_is_dequantise(bias, &q) || q.to != DT_s32 || (q.zero && !pass_is_zeros(q.zero))) return NULL;
   Value *root = same_elements(q.scale);
   if (!root->data || !build_const_floats(b, root, &scale, &n) || (n != 1 && u->n != 1 && n != u->n)) return NULL;
   for (size_t i = 0; i < (n > u->n ? n : u->n); i++) {
@@ -237,7 +226,7 @@ static bool quantised_conv(Builder *b, const Node *n, Value **ret) {
   if (!scales_multiply(b, x.scale, w.scale)) return false;
   Value *whole = bias ? integer_bias(b, bias, &x, &w, depth) : NULL;
   attr.acc = DT_s32;
-  Value *sums = build_conv(b, x.x, w.x, whole, nonzero(b, x.zero), nonzero(b, w.zero), attr);
+  Value *sums = build_conv(b, x.x, w.x, whole, nonzero(x.zero), nonzero(w.zero), attr);
   Value *y = scaled(b, sums, x.scale, w.scale, attr.n_spatial);
   if (bias && !whole) y = build_fn2(b, SC_add, y, raised(b, bias, attr.n_spatial));
   ret[0] = y;
@@ -276,9 +265,9 @@ static bool quantised_contract(Builder *b, const Node *n, Value **ret) {
   if (n->n_in > 2 || out->dtype != DT_f32 || !contract_shallow(attr, n->in[0], out->rank)) return false;
   if (!find_levels(b, n->in[0], 0, &x) || x.axis >= 0 || !find_levels(b, n->in[1], 0, &w) || !scale_place(attr, out, &w, &behind)) return false;
   if (!scales_multiply(b, x.scale, w.scale)) return false;
-  Value *zero_w = nonzero(b, w.zero);
+  Value *zero_w = nonzero(w.zero);
   if (zero_w && zero_w->type.rank && w.axis != (int)w.x->type.rank - 1) return false;
-  Value *sums = build_contract(b, x.x, attr->a, w.x, attr->b, attr->out, out->rank, DT_s32, nonzero(b, x.zero), zero_w);
+  Value *sums = build_contract(b, x.x, attr->a, w.x, attr->b, attr->out, out->rank, DT_s32, nonzero(x.zero), zero_w);
   ret[0] = scaled(b, sums, x.scale, w.scale, behind);
   return ret[0] != NULL;
 }

@@ -2,6 +2,7 @@
  *
  *   e / sum(e), e = exp(x - max(x))                    softmax
  *   isnan(s) ? 0 : s, s a softmax                      the same, safe
+ *   softmax(x + 0)                                     softmax(x): a mask that hides nothing
  *   x * sigmoid(x)                                     silu
  *   x * tanh(softplus(x))                              mish
  *   erf(x / sqrt(2)), by a product too                 that of GELU, in one function
@@ -142,6 +143,15 @@ static Value *raise_safe(Builder *b, const Value *v) {
   return build_softmax(b, arg[2]->def->in[0], attr);
 }
 
+/* A softmax does not tell zeros of two signs apart, so that x + 0 is x there: a mask that hides nothing. */
+static Value *raise_unmasked(Builder *b, const Node *softmax) {
+  Value *sum = softmax->in[0], *arg[3];
+  if (!is_here(b, sum) || !is_call(sum, SC_add, arg)) return NULL;
+  for (int k = 0; k < 2; k++)
+    if (type_same(&arg[k]->type, &sum->type) && pass_is_zeros(arg[!k])) return build_softmax(b, arg[k], *(const SoftmaxAttr *)softmax->attr);
+  return NULL;
+}
+
 /* x * sigmoid(x), which by itself costs half of it: of f32 no more exact than the two */
 static Value *raise_silu(Builder *b, Value *x, Value *s) {
   Value *of;
@@ -269,8 +279,11 @@ static Value *absorb(Builder *b, const Raise *r, Value *v, Value *k, bool factor
 
 static bool raise(Builder *b, const Node *n, Value **ret, void *user) {
   Value *x, *y, *v = NULL;
-  if (n->op != OP_POINTWISE) return false;
-  if (is_fn(n->out[0], SC_div, &x, &y)) {
+  if (n->op == OP_SOFTMAX) {
+    v = raise_unmasked(b, n);
+  } else if (n->op != OP_POINTWISE) {
+    return false;
+  } else if (is_fn(n->out[0], SC_div, &x, &y)) {
     v = raise_softmax(b, x, y);
     if (!v) v = raise_norm(b, x, y, false);
     if (!v) v = raise_gelu_tanh(b, n->out[0]);

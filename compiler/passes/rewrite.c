@@ -83,6 +83,14 @@ bool pass_is_product_of_calls(const Node *n) {
   return n->in[0]->type.dtype == DT_f32 && n->in[1]->type.dtype == DT_f32 && !n->in[0]->data && !n->in[1]->data;
 }
 
+bool pass_is_zeros(const Value *v) {
+  while (!v->data && v->def && pass_is_view(v->def)) v = v->def->in[0];
+  if (!v->data || !v->data->bytes) return false;
+  for (size_t k = 0; k < v->data->n; k++)
+    if (tensor_real(v->data, k) != 0) return false;
+  return true;
+}
+
 bool pass_is_view(const Node *n) { return n->op == OP_VIEW || n->op == OP_RESHAPE; }
 
 bool pass_is_fn2(const Node *n, ScalarFn *fn) {

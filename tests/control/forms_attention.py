@@ -185,6 +185,27 @@ f (float[1, 2, {n}, 16] q, float[1, 2, {m}, 16] k, float[1, 2, {m}, 24] v, bool[
   y = MatMul (w1, v)
 }}""", {"q": q, "k": k, "v": v, "see": see}, opset=20)
 
+# a mask of constants that hides nothing, as PyTorch's exporter writes vision models; its sizes known or open
+for name, n, t in (("", 90, 110), ("_open", "s", "t")):
+    graph(f"attention_seeing_all{name}", f"""
+f (float[2, 3, {n}, 16] q, float[2, 3, {t}, 16] k, float[2, 3, {t}, 24] v) => (float y) {{
+  rows = Shape <start = 2, end = 3> (q)
+  columns = Shape <start = 2, end = 3> (k)
+  sizes = Concat <axis = 0> (rows, columns)
+  true = Constant <value = bool {{1}}> ()
+  see = Expand (true, sizes)
+  zero = Constant <value = float {{0}}> ()
+  low = Constant <value = float {{-3.4028234663852886e38}}> ()
+  mask = Where (see, zero, low)
+  kt = Transpose <perm = [0, 1, 3, 2]> (k)
+  p = MatMul (q, kt)
+  scale = Constant <value = float {{0.25}}> ()
+  p1 = Mul (p, scale)
+  s = Add (p1, mask)
+  w = Softmax <axis = -1> (s)
+  y = MatMul (w, v)
+}}""", {"q": random(33, 2, 3, 90, 16), "k": random(34, 2, 3, 110, 16), "v": random(35, 2, 3, 110, 24)}, opset=20)
+
 # windows of an image and a mask of each: the image's axis comes before the mask and goes behind it
 for name, images, n in (("", 1, 1), ("_of_two", 2, 2), ("_inferred", 1, "n")):
     graph(f"attention_windows{name}", f"""
