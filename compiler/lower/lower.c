@@ -150,10 +150,18 @@ void lower_materialise(Lower *l, const Value *v, DiagPlace src) {
   lower_store(l, virt, v->type.rank, v->type.dims, t, src);
 }
 
+/* A constant of one element for a reader that takes addresses: a stored weight; other readers keep its value. */
+static uint32_t stored_constant(Lower *l, const Value *v) {
+  Slot *s = &l->slots[v->id];
+  if (s->result == NO_TENSOR) s->result = lower_constant(l, v->type.dtype, v->type.rank, v->type.dims, v->data, v->name);
+  return s->result;
+}
+
 uint32_t lower_dense(Lower *l, const Value *v, DiagPlace src) {
   if (!v) return NO_TENSOR;
   uint32_t t = virt_plain_tensor(l->p, lower_virt(l, v), &v->type);
   if (t != NO_TENSOR && ptensor_is_contiguous(l->p->dims, &l->p->tensors.data[t])) return t;
+  if (v->data) return stored_constant(l, v);
   const Virt *virt = lower_virt(l, v);
   t = lower_result(l, v);
   lower_store(l, virt, v->type.rank, v->type.dims, t, v->def ? v->def->src : src);
