@@ -81,12 +81,27 @@ static bool level_graphs(const PipelineOptions *opt, Ir *ir, Pipeline *ret) {
   return true;
 }
 
+/* A violation is a bug of lowering. */
+static bool verify_program(const Program *p, Diags *d) {
+#ifndef NDEBUG
+  StrBuf what = sb_new(p->arena);
+  if (program_verify(p, &what)) return true;
+  (void)diag_add(d, DIAG_E0901, (DiagPlace){0}, "the program is unsound: %s", what.data);
+  return false;
+#else
+  (void)p, (void)d;
+  return true;
+#endif
+}
+
 /* The program of a level, planned where more than its steps is asked for. NULL after diagnostics. */
 static Program *lower_level(Arena *a, Diags *d, const PipelineOptions *opt, Ir *ir, const Target *level) {
   Program *p = lower_graph(a, ir, &(LowerOptions){.fuse = opt->optimise, .winograd = !opt->no_winograd, .shared = opt->threads,
                                                    .fixed_weights = opt->backend.weights != WEIGHTS_BIN, .flush_subnormals = opt->backend.flush_subnormals, .target = level});
-  if (p && opt->threads) program_share(p, level, opt->threads_all);
-  if (!p || dumps(opt, "program")) return p;
+  if (!p) return NULL;
+  if (opt->threads) program_share(p, level, opt->threads_all);
+  if (!verify_program(p, d)) return NULL;
+  if (dumps(opt, "program")) return p;
   return plan_program(p, d, &(PlanOptions){.reuse = !opt->no_reuse, .own_outputs = opt->backend.outputs == OUTPUTS_WORKSPACE}) ? p : NULL;
 }
 

@@ -175,6 +175,7 @@ bool program_verify(const Program *p, StrBuf *ret) {
     for (uint32_t k = 0; k < s->n_in; k++) ok = ok && (s->in[k] == NO_TENSOR || s->in[k] < p->tensors.n);
     for (uint32_t k = 0; k < s->n_out; k++) ok = ok && (s->out[k] == NO_TENSOR || s->out[k] < p->tensors.n);
     if (ok && s->kind == STEP_NEST) ok = nest_ok(p, s->attr);
+    if (s->share.n && s->share.axis == SHARE_DIRECTIONS) ok = ok && s->kind == STEP_RECURRENT && s->share.n == 2;
     if (!ok) {
       sb_printf(ret, "step %zu (%s) is malformed", i, step_names[s->kind]);
       return false;

@@ -320,7 +320,7 @@ uint32_t program_add_buffer(Program *p, Buffer b);
 uint32_t program_add_tensor(Program *p, PTensor t);
 /* Drops axes of extent 1, merges axes that every access walks alike. */
 void nest_simplify(Arena *a, DimCtx *c, Nest *n);
-bool program_verify(const Program *p, StrBuf *ret);
+bool program_verify(const Program *p, StrBuf *ret); /* false: ret says which step is unsound */
 void program_print(StrBuf *b, const Program *p);
 /* True if strides are the row-major ones of dims. */
 bool ptensor_is_contiguous(DimCtx *c, const PTensor *t);

@@ -375,7 +375,7 @@ static void share_scratch(Program *p, Step *s, int64_t room) {
   while (!copies_rows(s) && share->few > FEWEST_SLOTS && !slots_fit(p, s, one, share->few, room)) share->few -= 2;
   const bool tiles = s->kind == STEP_CONV && ((const ConvStep *)s->attr)->winograd.side;
   if (tiles) share->few = band_shares(p, s, share->few);
-  share->n = tiles ? share->few : finer(share->few);
+  share->n = tiles || share->axis == SHARE_DIRECTIONS ? share->few : finer(share->few);
   while (share->n > share->few && !slots_fit(p, s, one, share->n, room)) share->n /= 2;
   share->slot = slot_of(p, s, one, share->n);
   dims[0] = dim_mulc(p->dims, share->slot, share->n);
