@@ -7,6 +7,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 
 enum { MAX_DEPTH = 64, MOST_LEAVES = 256 /* of a tree on average: beyond, walks are quicker */, ROWS = 2 };
 
@@ -148,37 +149,82 @@ static uint32_t table(Lower *l, DType type, size_t n, size_t columns, const void
   return lower_constant(l, type, columns ? 2 : 1, dims, tensor_from_host(l->a, type, n * (columns ? columns : 1), host), (Str){0});
 }
 
-/* in[1 ..] of cn_trees_f32. */
-static void make_tables(Lower *l, const Trees *t, int nan, uint32_t *in) {
+static int by_feature(const void *x, const void *y) {
+  const Cell *a = x, *b = y;
+  if (a->feature != b->feature) return a->feature < b->feature ? -1 : 1;
+  if (a->threshold != b->threshold) return a->threshold < b->threshold ? -1 : 1;
+  return a->mask < b->mask ? -1 : a->mask > b->mask;
+}
+
+/* Cells of up to 16 trees side by side. */
+typedef struct Tables {
+  VEC(Cell) cells;    /* [slots][16] */
+  VEC(int32_t) from;  /* [slots] the first feature that one of them reads; theirs count from there */
+  VEC(int32_t) first; /* [groups + 1] */
+} Tables;
+
+/* Any order of a tree's cells gives the same leaves. With each tree's sorted by feature, a slot takes the next one of every tree that reads one of
+ * `window` neighbouring features. */
+static Tables place_cells(const Trees *t, int64_t window) {
+  Tables r = {0};
   const size_t groups = (t->parts.n + CN_TREES_GROUP - 1) / CN_TREES_GROUP;
-  int32_t *first = NEW_ARRAY(l->a, int32_t, groups + 1), *target = NEW_ARRAY(l->a, int32_t, groups * CN_TREES_GROUP);
-  float *weights = NEW_ARRAY(l->a, float, groups * CN_TREES_GROUP * CN_TREES_LEAVES);
+  vec_push(t->a, r.first, 0);
+  for (size_t g = 0; g < groups; g++) {
+    size_t next[CN_TREES_GROUP] = {0}, left = 0;
+    const Part *parts = t->parts.data + g * CN_TREES_GROUP;
+    const size_t n = t->parts.n - g * CN_TREES_GROUP < CN_TREES_GROUP ? t->parts.n - g * CN_TREES_GROUP : CN_TREES_GROUP;
+    for (size_t l = 0; l < n; l++) left += parts[l].cells.n;
+    while (left) {
+      int64_t from = INT64_MAX;
+      for (size_t l = 0; l < n; l++)
+        if (next[l] < parts[l].cells.n && parts[l].cells.data[next[l]].feature < from) from = parts[l].cells.data[next[l]].feature;
+      for (size_t l = 0; l < CN_TREES_GROUP; l++) {
+        Cell cell = {.mask = -1, .nan = -1}; /* takes nothing */
+        if (l < n && next[l] < parts[l].cells.n && parts[l].cells.data[next[l]].feature - from < window) {
+          cell = parts[l].cells.data[next[l]++];
+          cell.feature -= (int32_t)from;
+          left--;
+        }
+        vec_push(t->a, r.cells, cell);
+      }
+      vec_push(t->a, r.from, (int32_t)from);
+    }
+    vec_push(t->a, r.first, (int32_t)r.from.n);
+  }
+  return r;
+}
+
+/* in[1 ..] of cn_trees_f32. */
+static void make_tables(Lower *l, const Trees *t, const Tables *tables, int nan, uint32_t *in) {
+  const size_t groups = tables->first.n - 1, slots = tables->from.n, n = slots * CN_TREES_GROUP;
+  int32_t *target = NEW_ARRAY(l->a, int32_t, groups * CN_TREES_GROUP);
+  float *weights = NEW_ARRAY(l->a, float, groups * CN_TREES_GROUP * CN_TREES_LEAVES), *thresholds = NEW_ARRAY(l->a, float, n);
+  int32_t *features = NEW_ARRAY(l->a, int32_t, n), *masks = NEW_ARRAY(l->a, int32_t, n), *nans = NEW_ARRAY(l->a, int32_t, n);
   for (size_t i = 0; i < t->parts.n; i++) {
-    int32_t *end = &first[i / CN_TREES_GROUP + 1];
-    if (*end < (int32_t)t->parts.data[i].cells.n) *end = (int32_t)t->parts.data[i].cells.n;
     target[i] = t->parts.data[i].target;
     memcpy(weights + i * CN_TREES_LEAVES, t->parts.data[i].weights, sizeof t->parts.data[i].weights);
   }
-  for (size_t g = 0; g < groups; g++) first[g + 1] += first[g];
-  const size_t slots = (size_t)first[groups];
-  float *thresholds = NEW_ARRAY(l->a, float, slots * CN_TREES_GROUP);
-  int32_t *features = NEW_ARRAY(l->a, int32_t, slots * CN_TREES_GROUP), *masks = NEW_ARRAY(l->a, int32_t, slots * CN_TREES_GROUP), *nans = NEW_ARRAY(l->a, int32_t, slots * CN_TREES_GROUP);
-  memset(masks, 0xff, slots * CN_TREES_GROUP * sizeof *masks); /* where a tree has fewer nodes: they take nothing */
-  memset(nans, 0xff, slots * CN_TREES_GROUP * sizeof *nans);
-  for (size_t i = 0; i < t->parts.n; i++) {
-    for (size_t j = 0; j < t->parts.data[i].cells.n; j++) {
-      const Cell *cell = &t->parts.data[i].cells.data[j];
-      const size_t at = ((size_t)first[i / CN_TREES_GROUP] + j) * CN_TREES_GROUP + i % CN_TREES_GROUP;
-      thresholds[at] = cell->threshold, features[at] = cell->feature, masks[at] = cell->mask, nans[at] = cell->nan;
-    }
+  for (size_t i = 0; i < n; i++) {
+    const Cell *cell = &tables->cells.data[i];
+    thresholds[i] = cell->threshold, features[i] = cell->feature, masks[i] = cell->mask, nans[i] = cell->nan;
   }
   in[1] = table(l, DT_f32, slots, CN_TREES_GROUP, thresholds);
   in[2] = table(l, DT_s32, slots, CN_TREES_GROUP, features);
   in[3] = table(l, DT_s32, slots, CN_TREES_GROUP, masks);
   in[4] = nan == CN_TREES_NAN_EITHER ? table(l, DT_s32, slots, CN_TREES_GROUP, nans) : in[3];
-  in[5] = table(l, DT_s32, groups + 1, 0, first);
-  in[6] = table(l, DT_s32, groups * CN_TREES_GROUP, 0, target);
-  in[7] = table(l, DT_f32, groups * CN_TREES_GROUP, CN_TREES_LEAVES, weights);
+  in[5] = table(l, DT_s32, slots, 0, tables->from.data);
+  in[6] = table(l, DT_s32, groups + 1, 0, tables->first.data);
+  in[7] = table(l, DT_s32, groups * CN_TREES_GROUP, 0, target);
+  in[8] = table(l, DT_f32, groups * CN_TREES_GROUP, CN_TREES_LEAVES, weights);
+}
+
+/* Looked up in two vectors where that takes no more than twice as many slots: values from anywhere take three times as long. */
+static bool place_near(const Trees *t, int64_t lanes, Tables *ret) {
+  const Tables near = place_cells(t, 2 * lanes);
+  *ret = place_cells(t, INT64_MAX);
+  if (near.from.n > 2 * ret->from.n) return false;
+  *ret = near;
+  return true;
 }
 
 static bool is_ensemble(const Node *n) {
@@ -199,23 +245,29 @@ bool lower_try_trees(Lower *l, const Node *n) {
   t.leaves = NEW_ARRAY(l->a, uint32_t, t.thresholds->n);
   if (!read_trees(&t)) return false;
   const int nan = t.said[0] && t.said[1] ? CN_TREES_NAN_EITHER : t.said[1] ? CN_TREES_NAN_YES : CN_TREES_NAN_NO;
-  ExternAttrValue *attrs = NEW_ARRAY(l->a, ExternAttrValue, 2);
+  for (size_t i = 0; i < t.parts.n; i++)
+    if (t.parts.data[i].cells.n) qsort(t.parts.data[i].cells.data, t.parts.data[i].cells.n, sizeof(Cell), by_feature);
+  Tables tables;
+  const int64_t further[] = {nan, place_near(&t, lanes, &tables)};
+  ExternAttrValue *attrs = NEW_ARRAY(l->a, ExternAttrValue, 3);
   attrs[0] = given->attrs[1];
-  attrs[1] = no_attr;
-  attrs[1].name = STR("nan");
-  attrs[1].kind = EXTERN_INT;
-  attrs[1].n = 1;
-  attrs[1].i = nan;
+  for (size_t k = 0; k < 2; k++) {
+    attrs[k + 1] = no_attr;
+    attrs[k + 1].name = k ? STR("near") : STR("nan");
+    attrs[k + 1].kind = EXTERN_INT;
+    attrs[k + 1].n = 1;
+    attrs[k + 1].i = further[k];
+  }
   DimCtx *c = l->p->dims;
   const int64_t room = lanes * ROWS * (int64_t)sizeof(float);
   const Dim *columns = dim_addc(c, n->out[0]->type.dims[1], attrs[0].i);
   ExternAttr *attr = arena_dup(l->a, given, sizeof *given);
   attr->symbol = STR("cn_trees_f32");
   attr->attrs = attrs;
-  attr->n_attrs = 2;
-  attr->scratch = dim_max(c, dim_mulc(c, columns, room), dim_const(c, CN_TREES_LEAVES * (int64_t)sizeof(float)));
-  uint32_t in[8] = {lower_dense(l, n->in[0], n->src)}, out = lower_result(l, n->out[0]);
-  make_tables(l, &t, nan, in);
-  lower_routine(l, attr, in, 8, &out, 1, n->src);
+  attr->n_attrs = 3;
+  attr->scratch = dim_mulc(c, columns, room);
+  uint32_t in[9] = {lower_dense(l, n->in[0], n->src)}, out = lower_result(l, n->out[0]);
+  make_tables(l, &t, &tables, nan, in);
+  lower_routine(l, attr, in, 9, &out, 1, n->src);
   return true;
 }

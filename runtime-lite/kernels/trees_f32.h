@@ -10,14 +10,16 @@
 
 #define CN_TREES_ROWS (2 * CN_VF32_LANES) /* of a block */
 
-/* Node j of tree l of group g is element [first[g] + j][l] of thresholds, features, masks, nans: it holds where x[feature] <= threshold;
- * where it does not, mask has the leaves that are left, nan for a NaN. */
+#define CN_TREES_WINDOW (2 * CN_VF32_LANES) /* neighbouring features, which nodes side by side read where `near` is set */
+
+/* Node j of tree l of group g is element [i][l] of thresholds, features, masks, nans, i = first[g] + j: it holds where
+ * x[from[i] + feature] <= threshold; where it does not, mask has the leaves that are left, nan for a NaN. */
 typedef struct cn_trees {
   const float *thresholds;
-  const int32_t *features, *masks, *nans, *first, *targets; /* first [groups + 1], targets [groups][16] */
+  const int32_t *features, *masks, *nans, *from, *first, *targets; /* first [groups + 1], targets [groups][16] */
   const float *weights;                                     /* [groups][16][32] */
   size_t groups, n_targets;
-  int nan; /* CN_TREES_NAN_... */
+  int nan, near; /* CN_TREES_NAN_... */
 } cn_trees;
 
 /* What is left of leaves after node i. nans: a literal, whether x may be NaN. */
@@ -26,20 +28,28 @@ CN_KERNEL cn_vs32 cn_trees_step_f32(cn_vs32 leaves, cn_vs32 mask, cn_vs32 nan, c
   return nans ? cn_vs32_and_nan(leaves, nan, x) : leaves;
 }
 
-/* One row x, 32 floats at least if few is set; adds to y [n_targets], which is zero. few, nans: literals. */
-CN_KERNEL void cn_trees_row_f32(const cn_trees *a, const float *x, int few, int nans, float *y) {
+/* What nodes i .. of as many trees as a vector has lanes leave of their leaves. near, nans: literals. */
+CN_KERNEL cn_vs32 cn_trees_nodes_f32(const cn_trees *a, size_t i, const float *from, int near, int nans, cn_vs32 leaves) {
+  const cn_vs32 f = cn_vs32_load(a->features + i), mask = cn_vs32_load(a->masks + i);
+  return cn_trees_step_f32(leaves, mask, nans ? cn_vs32_load(a->nans + i) : mask, near ? cn_vf32_at2(from, f) : cn_vf32_at(from, f),
+                           cn_vf32_load(a->thresholds + i), nans);
+}
+
+/* One row x; adds to y [n_targets], which is zero. near: CN_TREES_WINDOW floats may be read from each feature on. near, nans: literals. */
+CN_KERNEL void cn_trees_row_f32(const cn_trees *a, const float *x, int near, int nans, float *y) {
+  const int two = CN_VS32_LANES < CN_TREES_GROUP;
   float sum = 0.0f;
   for (size_t g = 0; g < a->groups; g++) {
     int32_t leaf[CN_TREES_GROUP];
-    for (size_t l = 0; l < CN_TREES_GROUP; l += CN_VS32_LANES) {
-      cn_vs32 leaves = cn_vs32_set1(-1);
+    for (size_t l = 0; l < CN_TREES_GROUP; l += CN_VS32_LANES << two) {
+      cn_vs32 low = cn_vs32_set1(-1), high = low;
       for (size_t j = (size_t)a->first[g]; j < (size_t)a->first[g + 1]; j++) {
         const size_t i = j * CN_TREES_GROUP + l;
-        const cn_vs32 f = cn_vs32_load(a->features + i), mask = cn_vs32_load(a->masks + i);
-        leaves = cn_trees_step_f32(leaves, mask, nans ? cn_vs32_load(a->nans + i) : mask, few ? cn_vf32_at32(x, f) : cn_vf32_at(x, f),
-                                   cn_vf32_load(a->thresholds + i), nans);
+        low = cn_trees_nodes_f32(a, i, x + a->from[j], near, nans, low);
+        if (two) high = cn_trees_nodes_f32(a, i + CN_VS32_LANES, x + a->from[j], near, nans, high);
       }
-      cn_vs32_store(leaf + l, cn_vs32_first_bit(leaves));
+      cn_vs32_store(leaf + l, cn_vs32_first_bit(low));
+      if (two) cn_vs32_store(leaf + l + CN_VS32_LANES, cn_vs32_first_bit(high));
     }
     const float *weights = a->weights + g * CN_TREES_GROUP * CN_TREES_LEAVES;
     const int32_t *targets = a->targets + g * CN_TREES_GROUP;
@@ -59,8 +69,9 @@ CN_KERNEL void cn_trees_block_f32(const cn_trees *a, const float *x, int nans, f
     const float *weights = a->weights + tree * CN_TREES_LEAVES;
     float *to = y + (size_t)a->targets[tree] * CN_TREES_ROWS;
     cn_vs32 low = cn_vs32_set1(-1), high = low;
-    for (size_t i = (size_t)a->first[g] * CN_TREES_GROUP + l; i < (size_t)a->first[g + 1] * CN_TREES_GROUP; i += CN_TREES_GROUP) {
-      const float *column = x + (size_t)a->features[i] * CN_TREES_ROWS;
+    for (size_t j = (size_t)a->first[g]; j < (size_t)a->first[g + 1]; j++) {
+      const size_t i = j * CN_TREES_GROUP + l;
+      const float *column = x + (size_t)(a->from[j] + a->features[i]) * CN_TREES_ROWS;
       const cn_vf32 threshold = cn_vf32_set1(a->thresholds[i]);
       const cn_vs32 mask = cn_vs32_set1(a->masks[i]), nan = nans ? cn_vs32_set1(a->nans[i]) : mask;
       low = cn_trees_step_f32(low, mask, nan, cn_vf32_load(column), threshold, nans);
@@ -71,19 +82,20 @@ CN_KERNEL void cn_trees_block_f32(const cn_trees *a, const float *x, int nans, f
   }
 }
 
-/* Scores of one row of at least `features` columns; scratch: 32 floats. */
+/* Scores of one row of at least `features` columns; scratch: [features + CN_TREES_WINDOW]. */
 CN_DRIVER void cn_trees_one_f32(const cn_trees *a, const float *x, size_t features, float *scratch, float *y) {
-  const int few = features <= 32;
   int nans = 0;
   for (size_t f = 0; f < features; f++) nans |= x[f] != x[f];
   for (size_t t = 0; t < a->n_targets; t++) y[t] = 0.0f;
-  if (few) {
-    memset(scratch, 0, 32 * sizeof *scratch);
+  if (nans && a->nan != CN_TREES_NAN_YES) {
+    cn_trees_row_f32(a, x, 0, 1, y);
+  } else if (a->near) {
     memcpy(scratch, x, features * sizeof *x);
+    memset(scratch + features, 0, CN_TREES_WINDOW * sizeof *scratch);
+    cn_trees_row_f32(a, scratch, 1, 0, y);
+  } else {
+    cn_trees_row_f32(a, x, 0, 0, y);
   }
-  if (nans && a->nan != CN_TREES_NAN_YES) cn_trees_row_f32(a, x, 0, 1, y);
-  else if (few) cn_trees_row_f32(a, scratch, 1, 0, y);
-  else cn_trees_row_f32(a, x, 0, 0, y);
 }
 
 /* The same of n rows, CN_TREES_ROWS at most, `width` floats apart; scratch: [features + n_targets][CN_TREES_ROWS]. */
@@ -105,17 +117,17 @@ CN_DRIVER void cn_trees_some_f32(const cn_trees *a, const float *x, size_t width
     for (size_t t = 0; t < a->n_targets; t++) y[r * a->n_targets + t] = sums[t * CN_TREES_ROWS + r];
 }
 
-/* in: X [N][F], thresholds, features, masks, nans (those of masks where all nodes agree about NaN), first, targets, weights, as cn_trees has
- * them; out: [N][n_targets]; attrs: features (the least F), nan. Sums are in the order of the trees. scratch: that of a block. */
+/* in: X [N][F], thresholds, features, masks, nans (those of masks where all nodes agree about NaN), from, first, targets, weights, as cn_trees has
+ * them; out: [N][n_targets]; attrs: features (the least F), nan, near. Sums are in the order of the trees. scratch: that of a block. */
 CN_DRIVER int cn_trees_f32(const castnet_tensor *in, size_t n_in, castnet_tensor *out, size_t n_out, const castnet_attr *attrs, size_t n_attrs,
                            void *scratch, size_t scratch_size, const castnet_env *env) {
   const float *x = (const float *)in[0].data;
   float *y = (float *)out[0].data;
   const size_t rows = (size_t)in[0].dims[0], width = (size_t)in[0].dims[1], features = (size_t)attrs[0].value.i;
   const cn_trees a = {.thresholds = (const float *)in[1].data, .features = (const int32_t *)in[2].data, .masks = (const int32_t *)in[3].data,
-                      .nans = (const int32_t *)in[4].data, .first = (const int32_t *)in[5].data, .targets = (const int32_t *)in[6].data,
-                      .weights = (const float *)in[7].data, .groups = (size_t)in[5].dims[0] - 1, .n_targets = (size_t)out[0].dims[1],
-                      .nan = (int)attrs[1].value.i};
+                      .nans = (const int32_t *)in[4].data, .from = (const int32_t *)in[5].data, .first = (const int32_t *)in[6].data,
+                      .targets = (const int32_t *)in[7].data, .weights = (const float *)in[8].data, .groups = (size_t)in[6].dims[0] - 1,
+                      .n_targets = (size_t)out[0].dims[1], .nan = (int)attrs[1].value.i, .near = (int)attrs[2].value.i};
   (void)n_in, (void)n_out, (void)n_attrs, (void)scratch_size, (void)env;
   if (in[0].dims[1] < attrs[0].value.i) return CASTNET_ERR_DIM;
   for (size_t i = 0; i < rows;) {

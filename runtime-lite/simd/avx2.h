@@ -235,6 +235,8 @@ CN_KERNEL cn_vs32 cn_vs32_first_bit(cn_vs32 v) {
 
 CN_KERNEL cn_vf32 cn_vf32_at(const float *p, cn_vs32 i) { return _mm256_i32gather_ps(p, i, 4); }
 
+CN_KERNEL cn_vf32 cn_vf32_at2(const float *p, cn_vs32 i) { return cn_vf32_look_up(p, _mm256_castsi256_ps(i)); }
+
 /* Looked up in both halves, then picked by the highest bit: gathers cost twice as much. */
 CN_KERNEL cn_vf32 cn_vf32_at32(const float *p, cn_vs32 i) {
   const cn_vf32 at = _mm256_castsi256_ps(i);

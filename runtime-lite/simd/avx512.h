@@ -217,6 +217,8 @@ CN_KERNEL cn_vf32 cn_vf32_at32(const float *p, cn_vs32 i) {
   return _mm512_permutex2var_ps(_mm512_loadu_ps(p), i, _mm512_loadu_ps(p + 16));
 }
 
+CN_KERNEL cn_vf32 cn_vf32_at2(const float *p, cn_vs32 i) { return cn_vf32_at32(p, i); }
+
 CN_KERNEL cn_vs32 cn_vs32_dot2(cn_vs32 a, cn_vs32 b, cn_vs32 acc) {
   return _mm512_add_epi32(acc, _mm512_madd_epi16(a, b));
 }

@@ -235,6 +235,8 @@ CN_KERNEL cn_vf32 cn_vf32_at(const float *p, cn_vs32 i) {
 
 CN_KERNEL cn_vf32 cn_vf32_at32(const float *p, cn_vs32 i) { return cn_vf32_at(p, i); }
 
+CN_KERNEL cn_vf32 cn_vf32_at2(const float *p, cn_vs32 i) { return cn_vf32_at(p, i); }
+
 /* Products of all eight pairs, then the sums of neighbours. */
 CN_KERNEL cn_vs32 cn_vs32_dot2(cn_vs32 a, cn_vs32 b, cn_vs32 acc) {
   const int16x8_t x = vreinterpretq_s16_s32(a), y = vreinterpretq_s16_s32(b);

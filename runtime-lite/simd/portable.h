@@ -172,10 +172,12 @@ CN_INLINE cn_vs32 cn_vs32_first_bit(cn_vs32 v) {
   return at;
 }
 
-/* p[i]; in at32 i is 0 .. 31, and p has as many. */
+/* p[i]; in at32 i is 0 .. 31, in at2 of so many as two vectors have lanes, and p has as many. */
 CN_INLINE cn_vf32 cn_vf32_at(const float *p, cn_vs32 i) { return p[i]; }
 
 CN_INLINE cn_vf32 cn_vf32_at32(const float *p, cn_vs32 i) { return p[i]; }
+
+CN_INLINE cn_vf32 cn_vf32_at2(const float *p, cn_vs32 i) { return p[i]; }
 
 CN_INLINE int32_t cn_pair_low(int32_t x) { return (int16_t)(uint16_t)((uint32_t)x & 0xffffu); }
 

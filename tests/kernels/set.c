@@ -220,6 +220,9 @@ CN_DRIVER size_t check_sets(const float *x, const float *y) {
     for (size_t i = 0; i < L; i++) bad += values[i] != table[v[i]];
     cn_vf32_store(values, cn_vf32_at32(table, cn_vs32_load(v)));
     for (size_t i = 0; i < L; i++) bad += values[i] != table[v[i]];
+    for (size_t i = 0; i < L; i++) v[i] = (int32_t)((bit + 7 * i) % (2 * L));
+    cn_vf32_store(values, cn_vf32_at2(table, cn_vs32_load(v)));
+    for (size_t i = 0; i < L; i++) bad += values[i] != table[v[i]];
   }
   return bad;
 }

@@ -31,7 +31,7 @@ class Ensemble:
 
     def __init__(self, draw):
         self.draw = draw
-        self.features = draw.choice((1, 3, 28, 32, 33, 80))
+        self.features = draw.choice((1, 3, 28, 32, 33, 80, 700))
         self.targets = draw.choice((1, 1, 1, 2, 3))
         self.modes = draw.choice((["BRANCH_LEQ"], ["BRANCH_LT"], ["BRANCH_GTE"], ["BRANCH_GT"], list(MODES)[:4], list(MODES)))
         self.tracks = draw.choice(((0,), (1,), (0, 1), (0, 1)))
