@@ -11,8 +11,12 @@
 
 /* The caller's environment, whole: members that an older or absent one lacks are zero, which is their default. */
 static inline void cn_env_read(castnet_env *ret, const castnet_env *env) {
-  memset(ret, 0, sizeof *ret);
-  if (env != NULL) memcpy(ret, env, env->size < sizeof *ret ? env->size : sizeof *ret);
+  if (env != NULL && env->size >= sizeof *ret) {
+    *ret = *env; /* in a few moves: copying any size takes as long as a small model */
+  } else {
+    memset(ret, 0, sizeof *ret);
+    if (env != NULL) memcpy(ret, env, env->size);
+  }
   ret->size = sizeof *ret;
 }
 

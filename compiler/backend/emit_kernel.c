@@ -666,7 +666,7 @@ bool emit_contract(EmitCtx *c, const Step *s) {
   kernel_arg_size(&k, "a_ks", g->a_k);
   if (g->lines) kernel_arg(&k, ".lines = scratch");
   kernel_arg(&k, g->b_type == DT_f32 ? ".b = %s" : ".b16 = %s", packs ? "scratch" : b.ptr);
-  if (g->thin) kernel_arg_size(&k, "ldb", g->thin == THIN_DOTS ? g->b_n : g->b_k);
+  if (g->thin) kernel_arg_size(&k, "ldb", g->thin == THIN_ROWS ? g->b_k : g->b_n);
   kernel_arg(&k, ".c = y");
   kernel_arg_size(&k, "ldc", g->c_m);
   print_registers(&k, &r, NO_TENSOR, false, &tile);
@@ -681,7 +681,8 @@ bool emit_contract(EmitCtx *c, const Step *s) {
   kernel_moving(&k, "a", a, g->a_batch, g->n_batch, indent);
   kernel_moving(&k, "c", STR("y"), g->c_batch, g->n_batch, indent);
   emit_tile_move(&k, &tile, g->n_batch, indent);
-  if (range) sb_printf(&k.body, "%*s%s, %s);\n", (int)indent, "", run, range);
+  if (g->thin == THIN_FEW) sb_printf(&k.body, "  cn_few_columns_f32(&a, %lld);\n", (long long)g->n->value);
+  else if (range) sb_printf(&k.body, "%*s%s, %s);\n", (int)indent, "", run, range);
   else kernel_tasks(&k, indent, run, tasks);
   kernel_batches_end(&k, g);
   kernel_finish(&k);

@@ -207,6 +207,23 @@ static const Dim *pack_operand(Lower *l, ContractStep *s, Operand *b) {
   return NULL;
 }
 
+/* Constant columns, no more than a vector has lanes, for few rows, laid side by side along the depth: a panel's others would be idle. */
+static bool lay_few(Lower *l, ContractStep *s, Operand *b) {
+  enum { DEPTH = 4096 /* beyond that threads may part the product */ };
+  const int64_t lanes = l->opt->target->vector_bits / 32;
+  int64_t rows;
+  Matrices m;
+  if (lanes < 2 || s->n_batch || !dim_is(s->a_k, 1) || !dim_is_const(s->m, &rows) || rows > CN_THIN_ROWS) return false;
+  if (!dim_is_const(s->n, &m.n) || m.n < 1 || m.n > lanes || !read_matrices(l, s, b->tensor, &m) || m.k > DEPTH) return false;
+  float *columns = NEW_ARRAY(l->a, float, (size_t)(m.k * m.n));
+  for (int64_t j = 0; j < m.n; j++)
+    for (int64_t i = 0; i < m.k; i++) columns[j * m.k + i] = m.from[j * m.b_n + i * m.b_k];
+  b->tensor = lower_packed(l, DT_f32, (size_t)(m.k * m.n), columns, l->p->buffers.data[l->p->tensors.data[b->tensor].buffer].name);
+  s->b_k = l->p->dims->one;
+  s->b_n = s->k;
+  return true;
+}
+
 /* Whether a tile's rows share a set of the first cache, which has fewer ways for them on many processors (kernels/gemm_f32.h): then the
  * step copies them, part by part. */
 static bool rows_collide(const Lower *l, const ContractStep *s) {
@@ -313,8 +330,9 @@ bool lower_contract(Lower *l, const Node *n) {
   s->acc = attr->acc;
   s->b_type = DT_f32;
   if (s->acc == DT_s32) return lower_integer_contract(l, n, s, oa.tensor, ob.tensor, t);
-  const Dim *scratch = pack_operand(l, s, &ob);
-  s->thin = thin_product(l, s);
+  const bool few = lay_few(l, s, &ob);
+  const Dim *scratch = few ? NULL : pack_operand(l, s, &ob);
+  s->thin = few ? THIN_FEW : thin_product(l, s);
   if (s->thin) scratch = NULL;
   s->split = s->b_packed && may_split(l, s);
   s->lines = s->split || (s->b_packed && rows_collide(l, s));

@@ -110,8 +110,9 @@ typedef struct Epilogue {
   uint32_t n_loads;
 } Epilogue;
 
-/* Few rows by an operand of the call, read as it lies: whose columns, or rows, have their elements side by side (runtime-lite/kernels/thin_f32.h). */
-typedef enum Thin { THIN_NOT, THIN_DOTS, THIN_ROWS } Thin;
+/* Few rows by an operand of the call, read as it lies: whose columns, or rows, have their elements side by side (runtime-lite/kernels/thin_f32.h). FEW: by a
+ * few constant columns (few_f32.h). */
+typedef enum Thin { THIN_NOT, THIN_DOTS, THIN_ROWS, THIN_FEW } Thin;
 
 /* out[b][m][n] = sum_k a[b][m][k] * b[b][k][n]. Operands in[0] = A, in[1] = B (or its packed form), in[2..3] zero points
  * or NO_TENSOR; strides are elements of the operand's buffer window. */

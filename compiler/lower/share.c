@@ -245,7 +245,7 @@ static bool step_parts(const Program *p, const Target *t, const Step *s, uint32_
   *ret = SHARE_TASKS;
   switch (s->kind) {
     case STEP_NEST: return nest_parts(p, s->attr, ret);
-    case STEP_CONTRACT: return contract_parts(t, s, ret);
+    case STEP_CONTRACT: return ((const ContractStep *)s->attr)->thin != THIN_FEW && contract_parts(t, s, ret);
     case STEP_ATTENTION: (void)long_batch(&((const AttentionStep *)s->attr)->scores, MANY_HEADS, ret); return true;
     case STEP_CONV: return conv->depthwise || conv->w_packed;
     case STEP_SOFTMAX: return !dim_is(((const SoftmaxStep *)s->attr)->outer, 1) || !dim_is(((const SoftmaxStep *)s->attr)->inner, 1);

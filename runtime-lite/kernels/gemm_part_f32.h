@@ -13,7 +13,7 @@ typedef struct cn_gemm_f32_args {
   float *lines;   /* not NULL: room for a part of A, LINE floats for each of MC + MC / 4 rows or of all, for rows that begin a multiple of 4 KB apart, or what amx/split_f32.h needs; a_ks is 1 */
   const float *b; /* [ceil(n/NR)][k][NR] */
   const uint16_t *b16; /* of kernels/row_16_f32.h, in place of b: the same in 16 bits */
-  size_t ldb;     /* of kernels/thin_f32.h, whose b is not packed: from one of its rows or columns to the next */
+  size_t ldb;     /* of kernels/thin_f32.h and few_f32.h, whose b is not packed: from one of its rows or columns to the next */
   float *c;       /* [m][ldc] */
   size_t ldc;
   cn_epilogue_f32 ep; /* bias: CN_EP_ROW_BIAS [m] or CN_EP_COL_BIAS [n] */

@@ -4,7 +4,7 @@
 #ifndef CN_KERNELS_THIN_F32_H
 #define CN_KERNELS_THIN_F32_H
 
-#include "kernels/gemm_part_f32.h"
+#include "kernels/few_f32.h"
 #include "kernels/thin.h"
 
 /* Columns of a task. */
@@ -20,16 +20,6 @@ CN_DRIVER void cn_thin_finish_f32(const cn_gemm_f32_args *g, const float *tile, 
   cn_edge_finish_f32(tile, CN_THIN_F32_COLUMNS, g->c + n0, g->ldc, g->m, n, CN_PART_FIRST | CN_PART_LAST, &g->ep,
                      g->ep.flags & CN_EP_COL_BIAS ? g->ep.bias + n0 : g->ep.bias, g->ep.flags & CN_EP_RESIDUAL ? g->ep.residual + n0 : 0);
   if (g->ep.tile) g->ep.tile(g->ep.ctx, g->c + n0, g->ldc, 0, 0, g->m, n0, n);
-}
-
-/* As many vectors as lanes -> in lane i the sum of vector i: pairs of neighbouring lanes, until there is one vector. */
-CN_KERNEL cn_vf32 cn_vf32_sums(cn_vf32 *v) {
-  CN_UNROLL(4)
-  for (size_t n = CN_VF32_LANES / 2; n > 0; n /= 2) {
-    CN_UNROLL(8)
-    for (size_t i = 0; i < n; i++) v[i] = cn_vf32_add(cn_vf32_even(v[2 * i], v[2 * i + 1]), cn_vf32_odd(v[2 * i], v[2 * i + 1]));
-  }
-  return v[0];
 }
 
 /* One step of depth of cn_thin_dots_tile_f32, n lanes of it. */

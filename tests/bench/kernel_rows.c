@@ -119,6 +119,16 @@ static void bench_row_codes(Bench *b, size_t k, size_t n) {
 static void run_thin_dots(const KernelSet *s, const void *job) { s->thin_dots_f32(job, 0, s->thin_f32_tasks(job)); }
 static void run_thin_rows(const KernelSet *s, const void *job) { s->thin_rows_f32(job, 0, s->thin_f32_tasks(job)); }
 
+static void run_few(const KernelSet *s, const void *job) { s->few_columns_f32(job, ((const cn_gemm_f32_args *)job)->n); }
+
+/* The end of a classifier. */
+static void bench_few(Bench *b, size_t n, size_t k) {
+  char what[64];
+  const cn_gemm_f32_args g = {.m = 1, .n = n, .k = k, .a = bench_room(b, k), .a_rs = k, .a_ks = 1, .b = bench_room(b, k * n), .ldb = k, .c = bench_room(b, n), .ldc = n};
+  (void)snprintf(what, sizeof what, "m 1 k %zu n %zu", k, n);
+  bench_row(b, "cn_few_columns_f32", what, 2.0 * (double)(n * k), 4.0 * (double)(k + k * n + n), run_few, &g);
+}
+
 /* Queries by keys, and weights by values. */
 static void bench_thin(Bench *b, size_t m, size_t keys, size_t depth) {
   for (int dots = 1; dots >= 0; dots--) {
@@ -252,6 +262,8 @@ static void bench_products(Bench *b) {
   bench_row_16(b, 768, 3072);
   bench_row_16(b, 768, 50257);
   bench_row_codes(b, 2048, 2048);
+  bench_few(b, cn_min(2, b->s->lanes), 30);
+  bench_few(b, b->s->lanes, 256);
   bench_thin(b, 1, 256, 64);
   bench_thin(b, 4, 1024, 64);
   bench_attention(b, 197, 197, 64, 0, 0);

@@ -1,5 +1,6 @@
-"""Products of one row or one column with a matrix that only the call knows, however it lies; powers with constant exponents, of special numbers too."""
+"""Products of one row or one column with a matrix that only the call knows, however it lies; of few rows by few constant columns; powers with constant exponents, of special numbers too."""
 import numpy as np
+from onnx import numpy_helper
 
 from case_list import graph, random
 
@@ -39,3 +40,25 @@ for exponent in (-64, -9, -4, -3, -2, -1, -0.5, 0.5, 1, 4, 5, 9, 10, 31, 64, 65,
           {"x": special}, expect=lambda x, exponent=exponent: power(x, float(exponent)))
 for order in (1, 2, 3):
     graph(f"thin_norm_{order}", f"f (float[2, 3, 9, 40] x) => (float[a, b, c, d] y) {{\n  y = LpPool <kernel_shape = [3, 3], p = {order}> (x)\n}}", {"x": random(order, 2, 3, 9, 40)})
+
+
+def few_columns(m):
+    """Constant columns, fewer and more than vectors have lanes, along depths that fill vectors or do not; in both layouts, and what may follow a product."""
+    held, lines, names = {}, [], []
+    for k in (1, 7, 30, 200):
+        held[f"x{k}"] = random(k, m, k)
+        for n in (1, 2, 3, 5, 8, 13, 16, 17):
+            name = f"{k}_{n}"
+            turned = n % 2
+            held |= {f"w{name}": random(n, *((n, k) if turned else (k, n))), f"b{name}": random(n + 50, n)}
+            lines += [f"p{name} = Gemm <transB = {turned}> (x{k}, w{name}, b{name})",
+                      f"y{name} = {('Relu', 'Sigmoid', 'Identity')[n % 3]} (p{name})"]
+            names.append(f"float y{name}")
+    inputs = ", ".join(f"float[{m}, {k}] x{k}" for k in (1, 7, 30, 200))
+    body = "\n  ".join(lines)
+    graph(f"few_columns_of_{m}", f"f ({inputs}) => ({', '.join(names)}) {{\n  {body}\n}}", {k: v for k, v in held.items() if k[0] == "x"},
+          change=lambda model: model.graph.initializer.extend(numpy_helper.from_array(v, k) for k, v in held.items() if k[0] != "x"))
+
+
+for rows in (1, 3, 8, 9):
+    few_columns(rows)

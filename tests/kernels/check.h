@@ -58,6 +58,7 @@ typedef struct KernelSet {
   size_t (*row_codes_f32_tasks)(const cn_codes_f32_args *g);
   void (*row_codes4_f32)(const cn_codes_f32_args *g, size_t t0, size_t t1);
   void (*row_codes8_f32)(const cn_codes_f32_args *g, size_t t0, size_t t1);
+  void (*few_columns_f32)(const cn_gemm_f32_args *g, size_t n);
   void (*thin_dots_f32)(const cn_gemm_f32_args *g, size_t t0, size_t t1);
   void (*thin_rows_f32)(const cn_gemm_f32_args *g, size_t t0, size_t t1);
   size_t (*conv_f32_tasks)(const cn_conv_f32_args *a);

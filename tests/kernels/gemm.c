@@ -238,4 +238,21 @@ static void thin(Case *c, void (*run)(const cn_gemm_f32_args *g, size_t t0, size
 
 void test_cn_thin_dots_f32(Case *c) { thin(c, c->set->thin_dots_f32, 1); }
 
+/* ---- few constant columns ---- */
+void test_cn_few_columns_f32(Case *c) {
+  cn_gemm_f32_args g = {.m = pick(c, CN_THIN_ROWS + 1), .n = 1 + pick(c, (uint32_t)c->set->lanes), .k = pick_depth(c), .a_ks = 1};
+  g.ldb = g.k + pick(c, 3);
+  float *b = guarded_values(c, (g.n - 1) * g.ldb + g.k);
+  g.b = b;
+  g.a = guarded_values(c, g.m * g.k);
+  g.a_rs = g.k;
+  const size_t c_size = place_result(c, &g);
+  g.c = guarded_values(c, c_size);
+  float *before = guarded(c, c_size);
+  memcpy(before, g.c, c_size * sizeof(float));
+  g.ep = pick_epilogue(c, g.m, g.n, c_size, g.c);
+  c->set->few_columns_f32(&g, g.n);
+  compare(c, &g, b, 1, g.ldb, before);
+}
+
 void test_cn_thin_rows_f32(Case *c) { thin(c, c->set->thin_rows_f32, 0); }

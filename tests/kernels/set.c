@@ -245,6 +245,17 @@ static size_t layer_selftest(void) {
 static size_t attention_f32_tasks(const cn_attention_f32_args *a) { return cn_attention_f32_tasks(a); }
 static size_t gemm_f32_tasks(const cn_gemm_f32_args *g) { return cn_gemm_f32_tasks(g); }
 static size_t row_codes_f32_tasks(const cn_codes_f32_args *g) { return cn_row_codes_f32_tasks(g); }
+#define FEW(n)                                             \
+  case n:                                                  \
+    if (n <= CN_VF32_LANES) cn_few_columns_f32(g, n); \
+    break;
+
+CN_DRIVER void few_columns_f32(const cn_gemm_f32_args *g, size_t n) {
+  switch (n) {
+    FEW(1) FEW(2) FEW(3) FEW(4) FEW(5) FEW(6) FEW(7) FEW(8) FEW(9) FEW(10) FEW(11) FEW(12) FEW(13) FEW(14) FEW(15) FEW(16)
+  }
+}
+
 static size_t thin_f32_tasks(const cn_gemm_f32_args *g) { return cn_thin_f32_tasks(g); }
 static size_t gemm_f32_lines(size_t m) {
   const size_t rows = cn_min(m, CN_GEMM_F32_MC + CN_GEMM_F32_MC / 4), lines = rows * CN_GEMM_F32_LINE;
@@ -335,6 +346,7 @@ const KernelSet SET = {
     .row_codes_f32_tasks = row_codes_f32_tasks,
     .row_codes4_f32 = cn_row_codes4_f32,
     .row_codes8_f32 = cn_row_codes8_f32,
+    .few_columns_f32 = few_columns_f32,
     .thin_dots_f32 = cn_thin_dots_f32,
     .thin_rows_f32 = cn_thin_rows_f32,
     .conv_f32_tasks = conv_f32_tasks,

@@ -1,0 +1,1 @@
+./castnet compile few_columns.onnx -o out --target x86-64-v3
