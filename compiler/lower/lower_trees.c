@@ -149,11 +149,15 @@ static uint32_t table(Lower *l, DType type, size_t n, size_t columns, const void
   return lower_constant(l, type, columns ? 2 : 1, dims, tensor_from_host(l->a, type, n * (columns ? columns : 1), host), (Str){0});
 }
 
+/* By feature; by all else, so that no sort makes other bytes of the same trees. */
 static int by_feature(const void *x, const void *y) {
   const Cell *a = x, *b = y;
-  if (a->feature != b->feature) return a->feature < b->feature ? -1 : 1;
-  if (a->threshold != b->threshold) return a->threshold < b->threshold ? -1 : 1;
-  return a->mask < b->mask ? -1 : a->mask > b->mask;
+  int32_t p[4] = {a->feature, a->mask, a->nan}, q[4] = {b->feature, b->mask, b->nan};
+  memcpy(&p[3], &a->threshold, sizeof p[3]);
+  memcpy(&q[3], &b->threshold, sizeof q[3]);
+  for (int i = 0; i < 4; i++)
+    if (p[i] != q[i]) return p[i] < q[i] ? -1 : 1;
+  return 0;
 }
 
 /* Cells of up to 16 trees side by side. */
@@ -199,7 +203,8 @@ static void make_tables(Lower *l, const Trees *t, const Tables *tables, int nan,
   const size_t groups = tables->first.n - 1, slots = tables->from.n, n = slots * CN_TREES_GROUP;
   int32_t *target = NEW_ARRAY(l->a, int32_t, groups * CN_TREES_GROUP);
   float *weights = NEW_ARRAY(l->a, float, groups * CN_TREES_GROUP * CN_TREES_LEAVES), *thresholds = NEW_ARRAY(l->a, float, n);
-  int32_t *features = NEW_ARRAY(l->a, int32_t, n), *masks = NEW_ARRAY(l->a, int32_t, n), *nans = NEW_ARRAY(l->a, int32_t, n);
+  int32_t *features = NEW_ARRAY(l->a, int32_t, n), *masks = NEW_ARRAY(l->a, int32_t, n), *nans = NEW_ARRAY(l->a, int32_t, n), *from = NEW_ARRAY(l->a, int32_t, slots);
+  for (size_t i = 0; i < slots; i++) from[i] = tables->from.data[i];
   for (size_t i = 0; i < t->parts.n; i++) {
     target[i] = t->parts.data[i].target;
     memcpy(weights + i * CN_TREES_LEAVES, t->parts.data[i].weights, sizeof t->parts.data[i].weights);
@@ -212,7 +217,7 @@ static void make_tables(Lower *l, const Trees *t, const Tables *tables, int nan,
   in[2] = table(l, DT_s32, slots, CN_TREES_GROUP, features);
   in[3] = table(l, DT_s32, slots, CN_TREES_GROUP, masks);
   in[4] = nan == CN_TREES_NAN_EITHER ? table(l, DT_s32, slots, CN_TREES_GROUP, nans) : in[3];
-  in[5] = table(l, DT_s32, slots, 0, tables->from.data);
+  in[5] = table(l, DT_s32, slots, 0, from);
   in[6] = table(l, DT_s32, groups + 1, 0, tables->first.data);
   in[7] = table(l, DT_s32, groups * CN_TREES_GROUP, 0, target);
   in[8] = table(l, DT_f32, groups * CN_TREES_GROUP, CN_TREES_LEAVES, weights);
