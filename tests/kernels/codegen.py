@@ -36,13 +36,18 @@ def rows(path, macro):
     return [[a.strip().strip('"') for a in row.split(",")] for row in found]
 
 
+# What takes literals: how a driver of its own is called, and calls it.
+LITERALS = {"cn_few_columns_f32": "CN_DRIVER void {name}_some(const cn_gemm_f32_args *g) {{ {name}(g, 1); {name}(g, CN_VF32_LANES); }}"}
+
+
 def source(layer, kernels):
     """Return a translation unit that keeps every driver of the table."""
     files = dict.fromkeys(row[4] for row in kernels)
     tiles = ["#ifdef CN_TILE_PRODUCTS", '#include "amx/split_f32.h"', "#endif"]  # before what calls it by the layer's name for it
     lines = [f'#include "{layer}"', *tiles, *(f'#include "{f}"' for f in files), "typedef void (*function)(void);"]
+    lines += [text.format(name=name) for name, text in LITERALS.items() if any(row[0] == name for row in kernels)]
     lines.append("extern const function cn_all[];")
-    lines.append("const function cn_all[] = {" + ", ".join(f"(function){row[0]}" for row in kernels) + "};")
+    lines.append("const function cn_all[] = {" + ", ".join(f"(function){row[0]}{'_some' * (row[0] in LITERALS)}" for row in kernels) + "};")
     return "\n".join(lines) + "\n"
 
 
