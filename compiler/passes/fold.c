@@ -177,7 +177,7 @@ static const Tensor *evaluate(Ir *ir, const Chain *c, Arena *scratch) {
 /* The chain's result as a constant, or NULL. */
 static Value *folded(Fold *f, const Chain *c, size_t bytes) {
   const Value *v = c->nodes[c->n - 1]->out[0];
-  if (bytes > f->limit - c->made || f->ir->folded_bytes > f->limit - c->made - bytes) return NULL;
+  if (bytes > BUDGET_NODE || bytes > f->limit - c->made || f->ir->folded_bytes > f->limit - c->made - bytes) return NULL;
   Arena *scratch = arena_new(arena_door(f->ir->arena), 0);
   const Tensor *data = evaluate(f->ir, c, scratch);
   arena_free(scratch);

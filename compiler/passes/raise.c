@@ -8,6 +8,7 @@
  *   erf(x / sqrt(2)), by a product too                 that of GELU, in one function
  *   x (1 + tanh(a x + b x^3)) / 2                      GELU by tanh, where a and b are its factors
  *   d / sqrt(mean(d * d) + eps), d = x - mean(x)       normalisation, by its root's inverse too; d = x: without mean
+ *   x k + (b - mean(x) k), k = s / sqrt(...)           the same, as a batch's is written
  *
  * and a factor or term behind a normalisation its scale or bias. Found by what is computed, not by names or by order. */
 #include "passes/passes.h"
@@ -122,6 +123,43 @@ static Value *raise_norm(Builder *b, Value *d, const Value *deviation, bool inve
     return build_norm(b, NORM_LAYER, x, NULL, NULL, axis, epsilon);
   }
   return d == x ? build_norm(b, NORM_RMS, x, NULL, NULL, axis, epsilon) : NULL;
+}
+
+/* v = x y in either order, where y is k. */
+static bool is_times(const Value *v, const Value *k, Value **x) {
+  Value *y;
+  return is_fn(v, SC_mul, x, &y) && (y == k || (*x == k && (*x = y)));
+}
+
+/* product - shift (+ bias), where product = x k and shift = mean(x) k; k is the inverse of x's deviation, times a scale or not. */
+static Value *raise_affine(Builder *b, const Value *product, const Value *shift, Value *bias) {
+  Value *side[2], *mean, *of;
+  uint32_t over, axes;
+  if (!is_here(b, product) || !is_here(b, shift) || !is_fn(product, SC_mul, &side[0], &side[1])) return NULL;
+  for (int way = 0; way < 2; way++) {
+    Value *x = side[way], *k = side[!way], *part[2] = {k, NULL}, *var, *square, *centred;
+    float epsilon;
+    if (!is_times(shift, k, &mean) || !is_mean(b, mean, &of, &over) || of != x) continue;
+    (void)is_fn(k, SC_mul, &part[0], &part[1]);
+    for (int root = 0; root < 2; root++) {
+      if (!is_here(b, part[root]) || !is_deviation(b, part[root], true, &var, &epsilon)) continue;
+      if (!is_mean(b, var, &square, &axes) || axes != over || !is_square(b, square, &centred) || !is_centred(b, centred, axes, &of) || of != x) continue;
+      Value *scale = part[!root];
+      const uint32_t axis = trailing(axes, x->type.rank);
+      const Value *operands[2] = {scale, bias};
+      bool fits = axis < x->type.rank;
+      for (int i = 0; i < 2; i++)
+        if (operands[i]) fits = fits && operands[i]->type.rank <= x->type.rank && norm_operand_kind(&operands[i]->type, &x->type, axis) != NORM_BY_OTHER;
+      if (fits) return build_norm(b, NORM_LAYER, x, scale, bias, axis, epsilon);
+    }
+  }
+  return NULL;
+}
+
+/* product + rest, where rest = bias - shift. */
+static Value *raise_affine_sum(Builder *b, const Value *product, const Value *rest) {
+  Value *bias, *shift;
+  return is_here(b, rest) && is_fn(rest, SC_sub, &bias, &shift) ? raise_affine(b, product, shift, bias) : NULL;
 }
 
 static Value *raise_softmax(Builder *b, Value *e, Value *sum) {
@@ -300,8 +338,12 @@ static bool raise(Builder *b, const Node *n, Value **ret, void *user) {
   } else if (is_fn(n->out[0], SC_erf, &x, NULL)) {
     v = raise_erf(b, x);
   } else if (is_fn(n->out[0], SC_add, &x, &y)) {
-    v = absorb(b, user, x, y, false);
+    v = raise_affine_sum(b, x, y);
+    if (!v) v = raise_affine_sum(b, y, x);
+    if (!v) v = absorb(b, user, x, y, false);
     if (!v) v = absorb(b, user, y, x, false);
+  } else if (is_fn(n->out[0], SC_sub, &x, &y)) {
+    v = raise_affine(b, x, y, NULL);
   } else {
     v = raise_safe(b, n->out[0]);
   }

@@ -259,6 +259,9 @@ static void bench_products(Bench *b) {
   bench_gemm(b, 128, 768, 768);
   bench_gemm(b, 1, 2048, 1000);
   bench_gemm(b, 1, 256, 1024);
+}
+
+static void bench_others(Bench *b) {
   bench_row_16(b, 768, 3072);
   bench_row_16(b, 768, 50257);
   bench_row_codes(b, 2048, 2048);
@@ -279,8 +282,15 @@ static void bench_products(Bench *b) {
 size_t kernel_rows(const KernelSet *s, int repeats, double peak) {
   Bench b = {.s = s, .repeats = repeats, .peak = peak, .turns = 1, .near = read_rate(s, NEAR_BYTES), .far = read_rate(s, FAR_BYTES)};
   (void)printf("%-63s %9s %8s %8s %6s of\n", "kernel", "us", "GFLOP/s", "GB/s", "share");
+  if (s->own) { /* the others are another set's */
+    if (s->gemm_f32) bench_products(&b);
+    if (s->gemm_s16) bench_integers(&b);
+    return 0;
+  }
   bench_windows(&b);
+  bench_integers(&b);
   bench_products(&b);
+  bench_others(&b);
   (void)printf("read %.0f GB/s from %d KiB, %.0f GB/s from %d KiB\n", b.near, NEAR_BYTES >> 10, b.far, FAR_BYTES >> 10);
   return count_missing();
 }

@@ -21,7 +21,9 @@ float *bench_room(Bench *b, size_t n);
 /* Measures and prints a run; bytes: read and written once. */
 void bench_row(Bench *b, const char *kernel, const char *what, double flop, double bytes, void (*run)(const KernelSet *s, const void *job), const void *job);
 
-/* Convolutions and pools: blocked channels, then plain ones; integers are at the end. */
+/* Convolutions and pools: blocked channels, then plain ones. */
 void bench_windows(Bench *b);
+/* Products and convolutions of 8 bits. */
+void bench_integers(Bench *b);
 
 #endif

@@ -270,7 +270,7 @@ static void run_integer(const KernelSet *s, const void *job) {
 }
 
 /* Beside the FMA peak of floats: a multiplication of pairs has two products for a lane's one. */
-static void bench_integers(Bench *b) {
+void bench_integers(Bench *b) {
   const Shape p = {64, 64, 28, 28, 3, 1};
   const cn_window w = window_of(&p);
   const cn_finish_s32 finish = {.out = CN_OUT_S32};
@@ -286,5 +286,4 @@ void bench_windows(Bench *b) {
   bench_all_blocked(b);
   bench_blocked_windows(b);
   bench_plain_windows(b);
-  bench_integers(b);
 }

@@ -47,7 +47,7 @@ typedef void BlockedPoolRun(const cn_blocked_pool_f32_args *a, size_t t0, size_t
 /* A target's kernels, as tests/kernels/set.c exports them. */
 typedef struct KernelSet {
   const char *name, *cpu;
-  const char *own; /* what the names of the rows have that are not those of another set; NULL: all are its own */
+  const char *own; /* what the names of the rows have that are not those of another set, of which it has no function; NULL: all are its own */
   size_t lanes, sums, mr, nr, kc, mc, nc; /* sums: vectors of a tile over blocked channels */
   size_t (*gemm_f32_tasks)(const cn_gemm_f32_args *g);
   size_t (*gemm_f32_lines)(size_t m); /* floats of its scratch */

@@ -1,7 +1,8 @@
 """Holds the compilers to what the kernels assume: no warnings, register tiles fully unrolled, no accumulator spilled.
 
-usage: codegen.py SOURCE_ROOT [LEVEL...] [COMPILER...]
+usage: codegen.py SOURCE_ROOT [LEVEL[:tiles]...] [COMPILER...]
 
+LEVEL:tiles: of the files that hold register tiles, the others left out.
 COMPILER: gcc, clang, or what goes before them in the name of a cross compiler; a target whose machine has no compiler here is
 skipped.
 
@@ -27,6 +28,7 @@ MADD = re.compile(r"vpmaddwd|vpdp\w+|addp\s")  # NEON multiplies halves: the sum
 # tile: the functions that hold it, and the instruction of each vector of it
 TILED = {"gemm_f32": (("cn_gemm_part_f32", "cn_conv_f32"), FMA), "gemm_s16": (("cn_block_s16",), MADD), "blocked_f32": (("cn_blocked_conv_f32_{mr}", "cn_blocked_plain_f32_{mr}", "cn_winograd_product_f32"), FMA),
          "split_f32": ((), FMA)}  # its sums are no vectors
+TILED_FILES = [f"kernels/{name}.h" for name in ("gemm_f32", "conv_f32", "gemm_s16", "blocked_f32", "winograd_f32")]
 
 
 def rows(path, macro):
@@ -116,10 +118,12 @@ def machine_flags(root, target):
 def check(root, compiler, level, target, kernels, directory):
     """Compile one unit; return complaints."""
     layer, bits, _ = rows(target, "LAYER")[0]
+    if level.endswith(":tiles"):
+        kernels = [row for row in kernels if row[4] in TILED_FILES]
     unit = directory / "unit.c"
     unit.write_text(source(layer, kernels))
     out = directory / "unit.s"
-    command = [*compiler, *machine_flags(root, target), "-std=c99", level, "-ffp-contract=off", *WARNINGS, f"-I{root}/runtime-lite", "-S", unit, "-o", out]
+    command = [*compiler, *machine_flags(root, target), "-std=c99", level.removesuffix(":tiles"), "-ffp-contract=off", *WARNINGS, f"-I{root}/runtime-lite", "-S", unit, "-o", out]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         return [done.stderr]

@@ -14,19 +14,19 @@ static double reference(const cn_conv_f32_args *a, const float *w, size_t image,
   const cn_window *s = &a->window;
   const size_t group = oc / s->m, area = cn_volume(s->in), taps = cn_volume(s->kernel);
   double sum = 0, size = 0;
-  for (size_t c = 0; c < s->c; c++) {
-    const float *in = a->in + ((image * s->groups + group) * s->c + c) * area;
-    for (size_t t = 0; t < taps; t++) {
-      const size_t tap[3] = {t / s->kernel[2] / s->kernel[1], t / s->kernel[2] % s->kernel[1], t % s->kernel[2]};
-      size_t from[3];
-      int inside = 1;
-      for (int i = 0; i < 3; i++) {
-        ptrdiff_t x = (ptrdiff_t)(o[i] * s->stride[i] + tap[i] * s->dilation[i]) - s->pad[i];
-        inside &= x >= 0 && x % (ptrdiff_t)s->up[i] == 0 && x / (ptrdiff_t)s->up[i] < (ptrdiff_t)s->in[i];
-        from[i] = inside ? (size_t)x / s->up[i] : 0;
-      }
-      if (!inside) continue;
-      const double x = (double)in[at3(s->in, from)] * (double)w[(oc * s->c + c) * taps + t];
+  for (size_t t = 0; t < taps; t++) {
+    const size_t tap[3] = {t / s->kernel[2] / s->kernel[1], t / s->kernel[2] % s->kernel[1], t % s->kernel[2]};
+    size_t from[3];
+    int inside = 1;
+    for (int i = 0; i < 3; i++) {
+      ptrdiff_t x = (ptrdiff_t)(o[i] * s->stride[i] + tap[i] * s->dilation[i]) - s->pad[i];
+      inside &= x >= 0 && x % (ptrdiff_t)s->up[i] == 0 && x / (ptrdiff_t)s->up[i] < (ptrdiff_t)s->in[i];
+      from[i] = inside ? (size_t)x / s->up[i] : 0;
+    }
+    if (!inside) continue;
+    const float *in = a->in + (image * s->groups + group) * s->c * area + at3(s->in, from);
+    for (size_t c = 0; c < s->c; c++) {
+      const double x = (double)in[c * area] * (double)w[(oc * s->c + c) * taps + t];
       sum += x;
       size += fabs(x);
     }

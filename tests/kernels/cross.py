@@ -38,16 +38,14 @@ class Machine:
 
 
 def played_by_qemu(root):
-    """Return the machines of other architectures, portable C99 with each."""
-    found = {}
+    """Return the machines of other architectures, each with its own kernels, or portable C99 where it has none."""
+    found = []
     for path in sorted((root / "targets").glob("*.def")):
         triplet = (row(path, "MACHINE") or [""])[0]
         if triplet.endswith("-linux-gnu") and not triplet.startswith("x86_64"):
-            qemu = "qemu-" + triplet.partition("-")[0]
-            found.setdefault(triplet, Machine(triplet, [f"{triplet}-gcc", "-O2"], [root / "targets/c99.def"], [qemu]))
-            if row(path, "LAYER")[0] != "simd/scalar.h":
-                found[triplet].targets.append(path)
-    return list(found.values())
+            own = path if row(path, "LAYER")[0] != "simd/scalar.h" else root / "targets/c99.def"
+            found.append(Machine(triplet, [f"{triplet}-gcc", "-O2"], [own], ["qemu-" + triplet.partition("-")[0]]))
+    return found
 
 
 def played_by_avx2(root):

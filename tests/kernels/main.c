@@ -159,7 +159,7 @@ static int run_set(const KernelSet *s, const char *kernel, const char *only) {
     failed++;
   }
   for (size_t k = 0; k < LENGTH(kernels); k++) {
-    if (kernel ? strcmp(kernel, kernels[k].name) != 0 : s->own && !strstr(kernels[k].name, s->own)) continue;
+    if ((kernel && strcmp(kernel, kernels[k].name)) || (s->own && !strstr(kernels[k].name, s->own))) continue;
     for (unsigned i = 0; i < N_CASES; i++) {
       if (only && i != (unsigned)atoi(only)) continue;
       Case c = {.set = s, .kernel = kernels[k].name, .index = i, .seed = 0x9e3779b97f4a7c15u * (i + 1)};

@@ -242,8 +242,52 @@ static size_t layer_selftest(void) {
   return bad;
 }
 
-static size_t attention_f32_tasks(const cn_attention_f32_args *a) { return cn_attention_f32_tasks(a); }
+#define TARGET(word, target_name, fallback) .name = target_name,
+#define LAYER(file, bits, header)
+#ifdef OWN_CPU /* where another than the target's plays it */
+#define CPU(features) .cpu = OWN_CPU,
+#else
+#define CPU(features) .cpu = features,
+#endif
+#define TILE(kernel, ...)
+#undef ALIGN
+#define ALIGN(bytes)
+extern const KernelSet SET;
+
+/* A layer that has this in place of another layer's, and the rest from there: only its own rows are in the set. */
+#if defined(CN_TILE_PRODUCTS)
+#define OWN "cn_gemm_f32"
+#elif defined(cn_vs32_dot2)
+#define OWN "_s16"
+#endif
+#if !defined(OWN) || defined(CN_TILE_PRODUCTS)
+#define HAS_GEMM_F32
+#endif
+#if !defined(OWN) || !defined(CN_TILE_PRODUCTS)
+#define HAS_S16
+#endif
+
+#ifdef HAS_GEMM_F32
 static size_t gemm_f32_tasks(const cn_gemm_f32_args *g) { return cn_gemm_f32_tasks(g); }
+static size_t gemm_f32_lines(size_t m) {
+  const size_t rows = cn_min(m, CN_GEMM_F32_MC + CN_GEMM_F32_MC / 4), lines = rows * CN_GEMM_F32_LINE;
+#ifdef CN_TILE_PRODUCTS
+  return cn_max(lines, cn_split_floats(rows, CN_GEMM_F32_KC));
+#else
+  return lines;
+#endif
+}
+#endif
+
+#ifdef HAS_S16
+static size_t gemm_s16_tasks(const cn_gemm_s16_args *g) { return cn_gemm_s16_tasks(g); }
+static size_t gemm_s16_scratch(size_t m, size_t k) { return cn_gemm_s16_scratch(m, k); }
+static size_t conv_s16_tasks(const cn_conv_s16_args *a) { return cn_conv_s16_tasks(a); }
+static size_t conv_s16_scratch(const cn_window *w) { return cn_conv_s16_scratch(w); }
+#endif
+
+#ifndef OWN
+static size_t attention_f32_tasks(const cn_attention_f32_args *a) { return cn_attention_f32_tasks(a); }
 static size_t row_codes_f32_tasks(const cn_codes_f32_args *g) { return cn_row_codes_f32_tasks(g); }
 #define FEW(n)                                             \
   case n:                                                  \
@@ -257,29 +301,8 @@ CN_DRIVER void few_columns_f32(const cn_gemm_f32_args *g, size_t n) {
 }
 
 static size_t thin_f32_tasks(const cn_gemm_f32_args *g) { return cn_thin_f32_tasks(g); }
-static size_t gemm_f32_lines(size_t m) {
-  const size_t rows = cn_min(m, CN_GEMM_F32_MC + CN_GEMM_F32_MC / 4), lines = rows * CN_GEMM_F32_LINE;
-#ifdef CN_TILE_PRODUCTS
-  return cn_max(lines, cn_split_floats(rows, CN_GEMM_F32_KC));
-#else
-  return lines;
-#endif
-}
-
 static size_t conv_f32_tasks(const cn_conv_f32_args *a) { return cn_conv_f32_tasks(a); }
 static size_t conv_f32_scratch(const cn_window *w) { return cn_conv_f32_scratch(w); }
-
-#define TARGET(word, target_name, fallback) .name = target_name,
-#define LAYER(file, bits, header)
-#ifdef OWN_CPU /* where another than the target's plays it */
-#define CPU(features) .cpu = OWN_CPU,
-#else
-#define CPU(features) .cpu = features,
-#endif
-#define TILE(kernel, ...)
-#undef ALIGN
-#define ALIGN(bytes)
-extern const KernelSet SET;
 static size_t conv_f32_direct_tasks(const cn_conv_f32_args *a) { return cn_conv_f32_direct_tasks(a); }
 static size_t conv_f32_direct_scratch(const cn_window *w) { return cn_conv_f32_direct_scratch(w); }
 static size_t depthwise_f32_tasks(const cn_depthwise_f32_args *a) { return cn_depthwise_f32_tasks(a); }
@@ -315,20 +338,14 @@ static BlockedRun *blocked_driver(const char *name) {
   abort();
 }
 
-static size_t gemm_s16_tasks(const cn_gemm_s16_args *g) { return cn_gemm_s16_tasks(g); }
-static size_t gemm_s16_scratch(size_t m, size_t k) { return cn_gemm_s16_scratch(m, k); }
-static size_t conv_s16_tasks(const cn_conv_s16_args *a) { return cn_conv_s16_tasks(a); }
-static size_t conv_s16_scratch(const cn_window *w) { return cn_conv_s16_scratch(w); }
-
 static size_t softmax_f32_tasks(const cn_softmax_f32_args *s) { return cn_softmax_f32_tasks(s); }
 static size_t norm_f32_tasks(const cn_norm_f32_args *a) { return cn_norm_f32_tasks(a); }
+#endif
 
 const KernelSet SET = {
 #include TARGET_DEF
-#if defined(CN_TILE_PRODUCTS) /* a layer that has this in place of another layer's, and the rest from there */
-    .own = "cn_gemm_f32",
-#elif defined(cn_vs32_dot2)
-    .own = "_s16",
+#ifdef OWN
+    .own = OWN,
 #endif
     .lanes = CN_VF32_LANES,
     .sums = CN_BLOCKED_F32_SUMS,
@@ -337,9 +354,27 @@ const KernelSet SET = {
     .kc = CN_GEMM_F32_KC,
     .mc = CN_GEMM_F32_MC,
     .nc = CN_GEMM_F32_NC,
+    .winograd_blocks = CN_WINOGRAD_BLOCKS,
+    .s16_mr = CN_GEMM_S16_MR,
+    .s16_nr = CN_GEMM_S16_NR,
+    .pack_operand_f32 = cn_pack_operand_f32,
+    .layer_selftest = layer_selftest,
+    .peak_f32 = cn_peak_f32,
+    .peak_read_f32 = cn_peak_read_f32,
+#ifdef HAS_GEMM_F32
     .gemm_f32_tasks = gemm_f32_tasks,
     .gemm_f32_lines = gemm_f32_lines,
     .gemm_f32 = cn_gemm_f32,
+#endif
+#ifdef HAS_S16
+    .gemm_s16_tasks = gemm_s16_tasks,
+    .gemm_s16_scratch = gemm_s16_scratch,
+    .gemm_s16 = cn_gemm_s16,
+    .conv_s16_tasks = conv_s16_tasks,
+    .conv_s16_scratch = conv_s16_scratch,
+    .conv_s16 = cn_conv_s16,
+#endif
+#ifndef OWN
     .thin_f32_tasks = thin_f32_tasks,
     .row_f16_f32 = cn_row_f16_f32,
     .row_bf16_f32 = cn_row_bf16_f32,
@@ -369,7 +404,6 @@ const KernelSet SET = {
     .pool_f32_3x3s2 = cn_pool_f32_3x3s2,
     .blocked_tasks = blocked_tasks,
     .blocked_driver = blocked_driver,
-    .winograd_blocks = CN_WINOGRAD_BLOCKS,
     .winograd_f32_2x2 = cn_winograd_f32_2x2,
     .winograd_f32_4x4 = cn_winograd_f32_4x4,
     .blocked_depthwise_f32 = cn_blocked_depthwise_f32,
@@ -395,15 +429,6 @@ const KernelSet SET = {
     .blocked_pool_f32_3x3s2 = cn_blocked_pool_f32_3x3s2,
     .blocked_lrn_tasks = blocked_lrn_tasks,
     .blocked_lrn_f32 = cn_blocked_lrn_f32,
-    .s16_mr = CN_GEMM_S16_MR,
-    .s16_nr = CN_GEMM_S16_NR,
-    .gemm_s16_tasks = gemm_s16_tasks,
-    .gemm_s16_scratch = gemm_s16_scratch,
-    .gemm_s16 = cn_gemm_s16,
-    .conv_s16_tasks = conv_s16_tasks,
-    .conv_s16_scratch = conv_s16_scratch,
-    .conv_s16 = cn_conv_s16,
-    .pack_operand_f32 = cn_pack_operand_f32,
     .transpose_f32 = cn_transpose_f32,
     .transpose_u8 = cn_transpose_u8,
     .transpose_u16 = cn_transpose_u16,
@@ -420,8 +445,6 @@ const KernelSet SET = {
     .attention_masked_f32 = cn_attention_masked_f32,
     .attention_masked_f32_any = cn_attention_masked_f32_any,
     .attention_f32_tasks = attention_f32_tasks,
-    .layer_selftest = layer_selftest,
     .recurrent_f32 = cn_recurrent_f32,
-    .peak_f32 = cn_peak_f32,
-    .peak_read_f32 = cn_peak_read_f32,
+#endif
 };
