@@ -2,11 +2,12 @@
 
 usage: codegen.py SOURCE_ROOT [LEVEL[:tiles]...] [COMPILER...]
 
-LEVEL:tiles: of the files that hold register tiles, the others left out.
+LEVEL:tiles: only targets of vectors, and of the files those that hold register tiles.
 COMPILER: gcc, clang, or what goes before them in the name of a cross compiler; a target whose machine has no compiler here is
 skipped.
 
-Every kernel of runtime-lite/kernels.def is compiled over every target's SIMD layer as strict C99 by each compiler, at the levels -O0,
+Every kernel of runtime-lite/kernels.def is compiled over every target's SIMD layer (over a layer that adds to another target's, at -O0
+and at LEVEL:tiles, what mentions its additions) as strict C99 by each compiler, at the levels -O0,
 -O2 and -O3, or those given. At -O2 and -O3 the functions that hold the register tile must have an innermost loop with exactly
 MR x NR / lanes FMA instructions a step, of one step or several (the integer one as many products of pairs), and no such loop may
 store to the stack or (on x86) walk one pointer from row to row, whose additions would wait for each other longer than the products take.
@@ -36,6 +37,25 @@ def rows(path, macro):
     text = re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.S)
     found = re.findall(rf"^{macro}\((.*)\)$", text, flags=re.M)
     return [[a.strip().strip('"') for a in row.split(",")] for row in found]
+
+
+
+
+def with_included(root, file):
+    """Return a header's text with that of the project's headers that it includes, each again wherever it is."""
+    text = (root / "runtime-lite" / file).read_text()
+    return text + "".join(with_included(root, name) for name in re.findall(r'^#include "(kernels/[^"]+)"', text, flags=re.M))
+
+
+def of_addition(root, layer, kernels):
+    """Return the rows that mention what a layer adds to another target's; None: it is no addition."""
+    layers = {rows(t, "LAYER")[0][0] for t in (root / "targets").glob("*.def")}
+    text = (root / "runtime-lite" / layer).read_text()
+    if not layers.intersection(re.findall(r'^#include "([^"]+)"', text, flags=re.M)):
+        return None
+    added = set(re.findall(r"^#define (\w+)", text, flags=re.M)) - {"CN_SIMD"}
+    words = {file: set(re.findall(r"\w+", with_included(root, file))) for file in {row[4] for row in kernels}}
+    return [row for row in kernels if words[row[4]] & added]
 
 
 # What takes literals: how a driver of its own is called, and calls it.
@@ -79,10 +99,12 @@ def chained(body, steps):
     return sorted({r for r in sums if sums.count(r) > 2 * steps})
 
 
-def check_tiles(assembly, functions, instruction, wanted):
-    """Return complaints about one kind of register tile and spills of one assembly file."""
+def check_tiles(assembly, functions, instruction, wanted, whole):
+    """Return complaints about one kind of register tile and spills of one assembly file, which is whole or has some of the functions."""
     bad = []
     for function in functions:
+        if not whole and not re.search(rf"^{function}(\.\w+)*:", assembly, flags=re.M):
+            continue
         counts = set()
         for body in innermost_loops(assembly, function):
             found = sum(bool(instruction.match(x)) for x in body)
@@ -118,6 +140,9 @@ def machine_flags(root, target):
 def check(root, compiler, level, target, kernels, directory):
     """Compile one unit; return complaints."""
     layer, bits, _ = rows(target, "LAYER")[0]
+    added = of_addition(root, layer, kernels) if level.endswith(("-O0", ":tiles")) else None
+    if added is not None:
+        kernels = added
     if level.endswith(":tiles"):
         kernels = [row for row in kernels if row[4] in TILED_FILES]
     unit = directory / "unit.c"
@@ -133,7 +158,7 @@ def check(root, compiler, level, target, kernels, directory):
     for tile, mr, nr, *_ in rows(target, "TILE"):
         functions, instruction = TILED[tile]
         functions = [f.format(mr=mr) for f in functions]
-        bad += check_tiles(out.read_text(), functions, instruction, int(mr) * int(nr) * 32 // int(bits))
+        bad += check_tiles(out.read_text(), functions, instruction, int(mr) * int(nr) * 32 // int(bits), added is None)
     return bad
 
 
@@ -157,7 +182,8 @@ def main():
     kernels = rows(root / "runtime-lite/kernels.def", "KERNEL")
     # kernels are the target's own (tests/cuda), or those of its levels
     targets = [t for t in sorted((root / "targets").glob("*.def")) if not rows(t, "LANGUAGE") and not rows(t, "LEVELS")]
-    cases = [(c, level, t) for c in compilers for level in levels for t in targets]
+    vectors = [t for t in targets if rows(t, "LAYER")[0][1] != "32"]
+    cases = [(c, level, t) for c in compilers for level in levels for t in (vectors if level.endswith(":tiles") else targets)]
     with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
         found = list(pool.map(lambda case: judge(root, kernels, case), cases))
     print(*(line for line, _ in found), sep="\n")
