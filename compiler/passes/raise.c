@@ -8,7 +8,7 @@
  *   erf(x / sqrt(2)), by a product too                 that of GELU, in one function
  *   x (1 + tanh(a x + b x^3)) / 2                      GELU by tanh, where a and b are its factors
  *   d / sqrt(mean(d * d) + eps), d = x - mean(x)       normalisation, by its root's inverse too; d = x: without mean
- *   x k + (b - mean(x) k), k = s / sqrt(...)           the same, as a batch's is written
+ *   x k + (b - mean(x) k), k = s / sqrt(...)           the same, as a batch's is written; of rows that are viewed as its channels, too
  *
  * and a factor or term behind a normalisation its scale or bias. Found by what is computed, not by names or by order. */
 #include "passes/passes.h"
@@ -54,6 +54,42 @@ static bool is_number(Builder *b, const Value *v, double want) {
   return scalar_f32(b, v, &f) && (double)f == want;
 }
 
+/* A constant whose elements all are that. */
+static bool is_filled(Builder *b, const Value *v, double want) {
+  if (!v || !v->data || v->type.dtype != DT_f32) return false;
+  const float *f = tensor_host_elements(b->ir->arena, v->data);
+  for (size_t i = 0; i < v->data->n; i++)
+    if ((double)f[i] != want) return false;
+  return v->data->n > 0;
+}
+
+/* v without views by which axes of one element come and go. */
+static Value *bare(const Value *v) {
+  while (v && v->def && v->def->op == OP_VIEW && pass_keeps_order(v->def)) v = v->def->in[0];
+  return (Value *)(uintptr_t)v;
+}
+
+/* Whether the axes of more than one element are the same: neither of both repeats in an operation of them with that result. */
+static bool same_elements(const Value *x, const Value *y) {
+  uint32_t i = 0, j = 0;
+  for (;; i++, j++) {
+    while (i < x->type.rank && dim_is(x->type.dims[i], 1)) i++;
+    while (j < y->type.rank && dim_is(y->type.dims[j], 1)) j++;
+    if (i == x->type.rank || j == y->type.rank) return i == x->type.rank && j == y->type.rank;
+    if (x->type.dims[i] != y->type.dims[j]) return false;
+  }
+}
+
+/* Whether k has an element for each row of x, whose axes the others are, and broadcasts to it. */
+static bool is_by_row(const Value *k, const Value *x, uint32_t axes) {
+  if (k->type.rank > x->type.rank) return false;
+  for (uint32_t a = 0, lead = x->type.rank - k->type.rank; a < x->type.rank; a++) {
+    const bool one = a < lead || dim_is(k->type.dims[a - lead], 1);
+    if (axes >> a & 1 ? !one : one ? !dim_is(x->type.dims[a], 1) : k->type.dims[a - lead] != x->type.dims[a]) return false;
+  }
+  return true;
+}
+
 /* v = a reduction of *x over axes, kept as size 1. */
 static bool is_reduction(const Value *v, ReduceKind kind, Value **x, uint32_t *axes) {
   if (!v || !v->def || v->def->op != OP_REDUCE || v->type.dtype != DT_f32) return false;
@@ -67,7 +103,7 @@ static bool is_reduction(const Value *v, ReduceKind kind, Value **x, uint32_t *a
 static bool is_mean(Builder *b, const Value *v, Value **x, uint32_t *axes) {
   Value *sum, *count;
   size_t n;
-  if (!is_fn(v, SC_div, &sum, &count) || !is_reduction(sum, REDUCE_SUM, x, axes)) return false;
+  if (!is_fn(bare(v), SC_div, &sum, &count) || !is_reduction(bare(sum), REDUCE_SUM, x, axes)) return false;
   const Dim *const *content = build_content(b, count, &n), *all = b->ir->dims->one;
   for (uint32_t a = 0; a < (*x)->type.rank; a++)
     if (*axes >> a & 1) all = dim_mul(b->ir->dims, all, (*x)->type.dims[a]);
@@ -80,7 +116,7 @@ static bool is_mean(Builder *b, const Value *v, Value **x, uint32_t *axes) {
 static bool is_centred(Builder *b, const Value *d, uint32_t axes, Value **x) {
   Value *mean, *of;
   uint32_t over;
-  return is_fn(d, SC_sub, x, &mean) && is_mean(b, mean, &of, &over) && of == *x && over == axes;
+  return is_fn(d, SC_sub, x, &mean) && is_mean(b, mean, &of, &over) && of == *x && over == axes && is_by_row(mean, of, axes);
 }
 
 static bool is_square(Builder *b, const Value *v, Value **x) {
@@ -92,22 +128,27 @@ static bool is_square(Builder *b, const Value *v, Value **x) {
 /* v = sqrt(var + epsilon), or its inverse. */
 static bool is_deviation(Builder *b, const Value *v, bool inverse, Value **var, float *epsilon) {
   Value *x, *y, *sum;
+  v = bare(v);
   if (inverse) {
     const bool found = is_fn(v, SC_rsqrt, &sum, NULL) || (is_fn(v, SC_pow, &sum, &y) && is_number(b, y, -0.5));
-    if (!found) return ((is_fn(v, SC_reciprocal, &x, NULL)) || (is_fn(v, SC_div, &y, &x) && is_number(b, y, 1))) && is_deviation(b, x, false, var, epsilon);
+    if (!found) return ((is_fn(v, SC_reciprocal, &x, NULL)) || (is_fn(v, SC_div, &y, &x) && is_filled(b, y, 1) && same_elements(v, x))) && is_deviation(b, x, false, var, epsilon);
   } else if (!is_fn(v, SC_sqrt, &sum, NULL) && !(is_fn(v, SC_pow, &sum, &y) && is_number(b, y, 0.5))) {
     return false;
   }
-  if (!is_fn(sum, SC_add, &x, &y)) return false;
+  if (!is_fn(bare(sum), SC_add, &x, &y)) return false;
   *var = scalar_f32(b, y, epsilon) ? x : y;
   return scalar_f32(b, *var == x ? y : x, epsilon) && *epsilon >= 0;
 }
 
-/* The first of the axes if they are all from there on, else the rank. */
-static uint32_t trailing(uint32_t axes, uint32_t rank) {
-  uint32_t axis = rank;
-  while (axis > 0 && (axes >> (axis - 1) & 1)) axis--;
-  return axes == (((1u << rank) - 1) & ~((1u << axis) - 1)) ? axis : rank;
+/* The first of x's axes from which on all are summed, the rank where others lie between; those of one element do not count. */
+static uint32_t trailing(const Value *x, uint32_t axes) {
+  uint32_t axis = 0;
+  for (uint32_t a = 0; a < x->type.rank; a++)
+    if (!(axes >> a & 1) && !dim_is(x->type.dims[a], 1)) axis = a + 1;
+  for (uint32_t a = 0; a < axis; a++)
+    if (axes >> a & 1 && !dim_is(x->type.dims[a], 1)) return x->type.rank;
+  while (axis < x->type.rank && !(axes >> axis & 1)) axis++;
+  return axis;
 }
 
 /* d over the root of the mean of its squares. */
@@ -116,8 +157,8 @@ static Value *raise_norm(Builder *b, Value *d, const Value *deviation, bool inve
   float epsilon;
   uint32_t axes;
   if (!d || (d->def && !is_here(b, d)) || !is_here(b, deviation) || !is_deviation(b, deviation, inverse, &var, &epsilon) || !is_mean(b, var, &square, &axes) || !is_square(b, square, &x)) return NULL;
-  const uint32_t axis = trailing(axes, x->type.rank);
-  if (axis == x->type.rank || d->type.rank != x->type.rank) return NULL;
+  const uint32_t axis = trailing(x, axes);
+  if (axis == x->type.rank || d->type.rank != x->type.rank || !is_by_row(deviation, x, axes)) return NULL;
   if (is_centred(b, x, axes, &x)) {
     if (!is_centred(b, d, axes, &other) || other != x) return NULL;
     return build_norm(b, NORM_LAYER, x, NULL, NULL, axis, epsilon);
@@ -125,41 +166,62 @@ static Value *raise_norm(Builder *b, Value *d, const Value *deviation, bool inve
   return d == x ? build_norm(b, NORM_RMS, x, NULL, NULL, axis, epsilon) : NULL;
 }
 
-/* v = x y in either order, where y is k. */
-static bool is_times(const Value *v, const Value *k, Value **x) {
+/* v = x k in either order, v and k as they are, or bare. */
+static bool is_times(const Value *v, const Value *k, bool views, Value **x) {
   Value *y;
-  return is_fn(v, SC_mul, x, &y) && (y == k || (*x == k && (*x = y)));
+  if (!is_fn(views ? bare(v) : v, SC_mul, x, &y)) return false;
+  if (y == k || (views && bare(y) == bare(k))) return true;
+  const bool first = *x == k || (views && bare(*x) == bare(k));
+  *x = y;
+  return first;
 }
 
-/* product - shift (+ bias), where product = x k and shift = mean(x) k; k is the inverse of x's deviation, times a scale or not. */
-static Value *raise_affine(Builder *b, const Value *product, const Value *shift, Value *bias) {
-  Value *side[2], *mean, *of;
-  uint32_t over, axes;
-  if (!is_here(b, product) || !is_here(b, shift) || !is_fn(product, SC_mul, &side[0], &side[1])) return NULL;
-  for (int way = 0; way < 2; way++) {
-    Value *x = side[way], *k = side[!way], *part[2] = {k, NULL}, *var, *square, *centred;
-    float epsilon;
-    if (!is_times(shift, k, &mean) || !is_mean(b, mean, &of, &over) || of != x) continue;
-    (void)is_fn(k, SC_mul, &part[0], &part[1]);
-    for (int root = 0; root < 2; root++) {
-      if (!is_here(b, part[root]) || !is_deviation(b, part[root], true, &var, &epsilon)) continue;
-      if (!is_mean(b, var, &square, &axes) || axes != over || !is_square(b, square, &centred) || !is_centred(b, centred, axes, &of) || of != x) continue;
-      Value *scale = part[!root];
-      const uint32_t axis = trailing(axes, x->type.rank);
-      const Value *operands[2] = {scale, bias};
-      bool fits = axis < x->type.rank;
-      for (int i = 0; i < 2; i++)
-        if (operands[i]) fits = fits && operands[i]->type.rank <= x->type.rank && norm_operand_kind(&operands[i]->type, &x->type, axis) != NORM_BY_OTHER;
-      if (fits) return build_norm(b, NORM_LAYER, x, scale, bias, axis, epsilon);
-    }
+/* x without axes of one element that a view added, normalised from the axis on, then viewed as x. */
+static Value *norm_of_view(Builder *b, Value *x, uint32_t axis, float epsilon) {
+  Value *of = bare(x);
+  uint32_t rows = 0, from = 0;
+  for (uint32_t a = 0; a < axis; a++) rows += !dim_is(x->type.dims[a], 1);
+  for (; from < of->type.rank && (rows || dim_is(of->type.dims[from], 1)); from++) rows -= !dim_is(of->type.dims[from], 1);
+  if (of == x || from == of->type.rank) return build_norm(b, NORM_LAYER, x, NULL, NULL, axis, epsilon);
+  return build_reshape(b, build_norm(b, NORM_LAYER, of, NULL, NULL, from, epsilon), x->type.rank, x->type.dims);
+}
+
+/* Normalisation of x by k of its rows, 1 over the root, times a scale or not; by_row: what rows' parts are as they are used. */
+static Value *raise_by(Builder *b, Value *x, const Value *k, uint32_t axes, const Value *by_row, Value *bias) {
+  Value *part[2] = {bare(k), NULL}, *var, *square, *centred, *of;
+  uint32_t over;
+  float epsilon;
+  const bool scaled = is_fn(k, SC_mul, &part[0], &part[1]);
+  for (int root = 0; root < 2; root++) {
+    if (!is_here(b, part[root]) || !is_by_row(scaled ? part[root] : k, x, axes) || !is_deviation(b, part[root], true, &var, &epsilon)) continue;
+    if (!is_mean(b, var, &square, &over) || axes != over || !is_square(b, square, &centred) || !is_centred(b, centred, axes, &of) || of != x) continue;
+    Value *scale = part[!root];
+    const uint32_t axis = trailing(x, axes);
+    const Value *operands[2] = {scale, bias};
+    bool fits = axis < x->type.rank && is_by_row(by_row, x, axes);
+    for (int i = 0; i < 2; i++)
+      if (operands[i]) fits = fits && operands[i]->type.rank <= x->type.rank && norm_operand_kind(&operands[i]->type, &x->type, axis) != NORM_BY_OTHER;
+    if (fits) return scale || bias ? build_norm(b, NORM_LAYER, x, scale, bias, axis, epsilon) : norm_of_view(b, x, axis, epsilon);
   }
   return NULL;
 }
 
-/* product + rest, where rest = bias - shift. */
-static Value *raise_affine_sum(Builder *b, const Value *product, const Value *rest) {
-  Value *bias, *shift;
-  return is_here(b, rest) && is_fn(rest, SC_sub, &bias, &shift) ? raise_affine(b, product, shift, bias) : NULL;
+/* product + rest, or product - rest: product = x k, rest = bias - mean(x) k, or mean(x) k. */
+static Value *raise_affine(Builder *b, const Value *product, Value *rest, bool minus) {
+  Value *side[2], *mean, *of, *bias = NULL, *shift = rest;
+  uint32_t axes;
+  if (!is_here(b, product) || !is_here(b, rest) || !is_fn(product, SC_mul, &side[0], &side[1])) return NULL;
+  if (!minus && !is_fn(bare(rest), SC_sub, &bias, &shift)) return NULL;
+  for (int way = 0; way < 2; way++) {
+    Value *x = side[way], *k = side[!way];
+    const bool scaled = is_fn(k, SC_mul, &of, &of); /* all of it is as large as x, and nothing is viewed */
+    if (!is_times(shift, k, !scaled, &mean) || !is_mean(b, mean, &of, &axes) || of != x) continue;
+    const bool zero = !scaled && bias && is_filled(b, bias, 0) && same_elements(bare(rest), shift);
+    if (!scaled && !same_elements(shift, k)) continue;
+    if (bias && !zero && rest != bare(rest)) continue;
+    return raise_by(b, x, k, axes, scaled ? mean : zero ? rest : shift, zero ? NULL : bias);
+  }
+  return NULL;
 }
 
 static Value *raise_softmax(Builder *b, Value *e, Value *sum) {
@@ -304,10 +366,15 @@ static Value *raise_gelu_tanh(Builder *b, Value *v) {
   return r ? r : raise_gelu_product(b, y, x, false);
 }
 
-/* A normalisation without scale (bias) that only this node reads, times (plus) k. */
+/* A normalisation without scale (bias) that only this node reads, perhaps by views to and fro, times (plus) k. */
 static Value *absorb(Builder *b, const Raise *r, Value *v, Value *k, bool factor) {
-  const Node *n = v ? v->def : NULL;
-  if (!is_here(b, v) || n->op != OP_NORM || !k || v->id >= r->n || r->uses[v->id] != 1 || k->type.dtype != DT_f32) return NULL;
+  const Value *norm = bare(v);
+  const Node *n = norm ? norm->def : NULL;
+  if (!is_here(b, norm) || n->op != OP_NORM || !type_same(&norm->type, &v->type) || !k || k->type.dtype != DT_f32) return NULL;
+  for (const Value *on = v;; on = on->def->in[0]) {
+    if (on->id >= r->n || r->uses[on->id] != 1) return NULL;
+    if (on == norm) break;
+  }
   const NormAttr *attr = n->attr;
   Value *scale = n->n_in > 1 ? n->in[1] : NULL, *bias = n->n_in > 2 ? n->in[2] : NULL;
   if (bias || (factor && scale) || k->type.rank > v->type.rank) return NULL;
@@ -338,12 +405,12 @@ static bool raise(Builder *b, const Node *n, Value **ret, void *user) {
   } else if (is_fn(n->out[0], SC_erf, &x, NULL)) {
     v = raise_erf(b, x);
   } else if (is_fn(n->out[0], SC_add, &x, &y)) {
-    v = raise_affine_sum(b, x, y);
-    if (!v) v = raise_affine_sum(b, y, x);
+    v = raise_affine(b, x, y, false);
+    if (!v) v = raise_affine(b, y, x, false);
     if (!v) v = absorb(b, user, x, y, false);
     if (!v) v = absorb(b, user, y, x, false);
   } else if (is_fn(n->out[0], SC_sub, &x, &y)) {
-    v = raise_affine(b, x, y, NULL);
+    v = raise_affine(b, x, y, true);
   } else {
     v = raise_safe(b, n->out[0]);
   }
