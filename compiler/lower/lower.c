@@ -157,12 +157,24 @@ static uint32_t stored_constant(Lower *l, const Value *v) {
   return s->result;
 }
 
+/* A view of another value by which axes of one element come or go: that value's tensor, seen so; else NO_TENSOR. */
+static uint32_t reordered(Lower *l, const Value *v) {
+  const uint32_t base = virt_window_tensor(lower_virt(l, v));
+  if (base == NO_TENSOR || !v->def || v->def->op != OP_VIEW || l->slots[v->id].output >= 0 || !ptensor_is_contiguous(l->p->dims, &l->p->tensors.data[base])) return NO_TENSOR;
+  const uint32_t t = lower_window(l, v, v->def->src);
+  const PTensor *from = &l->p->tensors.data[base], *to = &l->p->tensors.data[t];
+  const Dim *const n = dim_product(l->p->dims, from->dims, from->rank);
+  const bool whole = from->offset == to->offset && n == dim_product(l->p->dims, to->dims, to->rank);
+  return whole && ptensor_is_contiguous(l->p->dims, to) ? t : NO_TENSOR;
+}
+
 uint32_t lower_dense(Lower *l, const Value *v, DiagPlace src) {
   if (!v) return NO_TENSOR;
   uint32_t t = virt_plain_tensor(l->p, lower_virt(l, v), &v->type);
   if (t != NO_TENSOR && ptensor_is_contiguous(l->p->dims, &l->p->tensors.data[t])) return t;
   if (v->data) return stored_constant(l, v);
   const Virt *virt = lower_virt(l, v);
+  if (t == NO_TENSOR && (t = reordered(l, v)) != NO_TENSOR) return t;
   t = lower_result(l, v);
   lower_store(l, virt, v->type.rank, v->type.dims, t, v->def ? v->def->src : src);
   return t;

@@ -1,6 +1,9 @@
 /* Transpositions sink behind element-wise work, concatenations, pads and reductions, until they meet their inverses and both are gone. Exporters of models whose
  * channels come last put one before and one behind each convolution: what stands between two convolutions then reads with wide
- * strides, and no layout of channels in blocks goes through it. */
+ * strides, and no layout of channels in blocks goes through it.
+ *
+ * So do reshapes of a product's result behind element-wise work, which then is done with the product: exporters that know products of matrices alone
+ * reshape rows to a matrix in front of one and back behind it, where its bias and activation follow. */
 #include "passes/passes.h"
 
 /* Whether v transposes: ret_perm[j] is the operand's axis that axis j of v is. */
@@ -57,8 +60,8 @@ static bool shares_transposition(const Node *n, uint32_t *ret_perm) {
   return any;
 }
 
-static Value *like(Builder *b, const Node *n, Value **in, const Dim *const *dims, const void *attr) {
-  const Type t = type_tensor(b->ir, n->out[0]->type.dtype, n->out[0]->type.rank, dims);
+static Value *like(Builder *b, const Node *n, Value **in, const Dim *const *dims, uint32_t rank, const void *attr) {
+  const Type t = type_tensor(b->ir, n->out[0]->type.dtype, rank, dims);
   return graph_add_node(b->graph, n->op, in, n->n_in, &t, 1, attr, n->src)->out[0];
 }
 
@@ -77,7 +80,7 @@ static bool sink_pointwise(Builder *b, const Node *n, Value **ret) {
   Value **in = NEW_ARRAY(b->ir->arena, Value *, n->n_in);
   for (uint32_t k = 0; k < n->n_in; k++)
     if (!(in[k] = lifted(b, n->in[k], rank, perm))) return false;
-  ret[0] = build_transpose(b, like(b, n, in, lifted_dims(b, n, perm), n->attr), perm);
+  ret[0] = build_transpose(b, like(b, n, in, lifted_dims(b, n, perm), rank, n->attr), perm);
   return ret[0] != NULL;
 }
 
@@ -92,7 +95,7 @@ static bool sink_concat(Builder *b, const Node *n, Value **ret) {
     if (!(in[k] = lifted(b, n->in[k], rank, perm))) return false;
   ConcatAttr *a = NEW(b->ir->arena, ConcatAttr);
   a->axis = perm[((const ConcatAttr *)n->attr)->axis];
-  ret[0] = build_transpose(b, like(b, n, in, lifted_dims(b, n, perm), a), perm);
+  ret[0] = build_transpose(b, like(b, n, in, lifted_dims(b, n, perm), rank, a), perm);
   return ret[0] != NULL;
 }
 
@@ -106,7 +109,7 @@ static bool sink_pad(Builder *b, const Node *n, Value **ret) {
   PadAttr *a = NEW(b->ir->arena, PadAttr);
   *a = (PadAttr){from->mode, lo, hi};
   Value *in[2] = {n->in[0]->def->in[0], n->n_in > 1 ? n->in[1] : NULL};
-  ret[0] = build_transpose(b, like(b, n, in, lifted_dims(b, n, perm), a), perm);
+  ret[0] = build_transpose(b, like(b, n, in, lifted_dims(b, n, perm), rank, a), perm);
   return ret[0] != NULL;
 }
 
@@ -119,7 +122,7 @@ static bool sink_reduce(Builder *b, const Node *n, Value **ret) {
   for (uint32_t j = 0; j < n->out[0]->type.rank; j++)
     if (((const ReduceAttr *)n->attr)->axes >> j & 1) a->axes |= (uint32_t)1 << perm[j];
   Value *in = n->in[0]->def->in[0];
-  ret[0] = build_transpose(b, like(b, n, &in, lifted_dims(b, n, perm), a), perm);
+  ret[0] = build_transpose(b, like(b, n, &in, lifted_dims(b, n, perm), n->out[0]->type.rank, a), perm);
   return ret[0] != NULL;
 }
 
@@ -133,14 +136,62 @@ static bool cancel(const Node *n, Value **ret) {
   return true;
 }
 
+/* v is a view with its operand's elements in their order. */
+static bool is_reshaped(const Value *v) { return v->def && (v->def->op == OP_RESHAPE || (v->def->op == OP_VIEW && pass_keeps_order(v->def))); }
+
+/* Whether v is an f32 product, or element-wise work on one. */
+static bool is_of_product(const Value *v, unsigned depth) {
+  const Node *n = v->def;
+  if (!n || v->type.dtype != DT_f32) return false;
+  if (n->op == OP_CONTRACT) return true;
+  if (n->op != OP_POINTWISE || depth == 0) return false;
+  for (uint32_t k = 0; k < n->n_in; k++)
+    if (same_dims(n->in[k], v) && is_of_product(n->in[k], depth - 1)) return true;
+  return false;
+}
+
+/* v, which broadcasts to `to`, as it broadcasts to `from`, whose elements are those of `to` in their order; NULL: it would have to be moved. */
+static Value *unshaped(Builder *b, Value *v, const Value *from, const Value *to) {
+  const Type *f = &from->type, *t = &to->type;
+  if (is_reshaped(v) && same_dims(v, to) && same_dims(v->def->in[0], from)) return v->def->in[0];
+  uint32_t own = v->type.rank; /* its axes from the first of more than one element on */
+  while (own && dim_is(v->type.dims[v->type.rank - own], 1)) own--;
+  if (own > f->rank) return NULL;
+  for (uint32_t a = 1; a <= own; a++)
+    if (f->dims[f->rank - a] != t->dims[t->rank - a]) return NULL;
+  return v->type.rank <= f->rank ? v : build_reshape(b, v, own, v->type.dims + v->type.rank - own);
+}
+
+static bool sink_reshape(Builder *b, const Node *n, Value **ret) {
+  enum { MOST_WORK = 12 };
+  const Value *from = NULL, *out = n->out[0];
+  if (expr_has_index(&((const PointwiseAttr *)n->attr)->expr)) return false;
+  for (uint32_t k = 0; k < n->n_in && !from; k++)
+    if (is_reshaped(n->in[k]) && same_dims(n->in[k], out) && is_of_product(n->in[k]->def->in[0], MOST_WORK)) from = n->in[k]->def->in[0];
+  if (!from || from->def->graph != b->graph || same_dims(from, out)) return false;
+  Value **in = NEW_ARRAY(b->ir->arena, Value *, n->n_in);
+  for (uint32_t k = 0; k < n->n_in; k++)
+    if (!(in[k] = unshaped(b, n->in[k], from, out))) return false;
+  ret[0] = build_reshape(b, like(b, n, in, from->type.dims, from->type.rank, n->attr), out->type.rank, out->type.dims);
+  return ret[0] != NULL;
+}
+
+/* A reshape of a reshape back. */
+static bool cancel_reshape(const Node *n, Value **ret) {
+  if (!is_reshaped(n->out[0]) || !is_reshaped(n->in[0]) || !same_dims(n->in[0]->def->in[0], n->out[0])) return false;
+  ret[0] = n->in[0]->def->in[0];
+  return true;
+}
+
 static bool sink(Builder *b, const Node *n, Value **ret, void *user) {
   (void)user;
   switch (n->op) {
-    case OP_POINTWISE: return sink_pointwise(b, n, ret);
+    case OP_POINTWISE: return sink_pointwise(b, n, ret) || sink_reshape(b, n, ret);
     case OP_CONCAT: return sink_concat(b, n, ret);
     case OP_PAD: return sink_pad(b, n, ret);
     case OP_REDUCE: return sink_reduce(b, n, ret);
-    case OP_VIEW: return cancel(n, ret);
+    case OP_VIEW: return cancel(n, ret) || cancel_reshape(n, ret);
+    case OP_RESHAPE: return cancel_reshape(n, ret);
     default: return false;
   }
 }
