@@ -218,20 +218,30 @@ CN_INLINE size_t cn_norm_f32_rows(const cn_norm_f32_args *a) { return cn_ceil_di
 
 CN_INLINE size_t cn_norm_f32_tasks(const cn_norm_f32_args *a) { return cn_ceil_div(a->rows, cn_norm_f32_rows(a)); }
 
-/* left elements, at most a vector's, from i: out = (x - mean) * by * scale + bias + shift */
-CN_KERNEL void cn_norm_vector_f32(const cn_norm_f32_args *a, const float *x, float *out, float mean, float by, float shift, size_t i,
-                                  size_t left) {
+/* left elements, at most a vector's, from i: out = (x - mean) * by * scale + bias */
+CN_KERNEL cn_vf32 cn_norm_vector_f32(const float *x, float mean, float by, const float *scale, const float *bias, size_t i, size_t left) {
   cn_vf32 v = cn_vf32_mul(cn_vf32_sub(cn_vf32_load_n(x + i, left), cn_vf32_set1(mean)), cn_vf32_set1(by));
-  if (a->scale) v = cn_vf32_mul(v, cn_vf32_load_n(a->scale + i, left));
-  if (a->bias) v = cn_vf32_add(v, cn_vf32_load_n(a->bias + i, left));
-  if (a->row_bias) v = cn_vf32_add(v, cn_vf32_set1(shift));
-  cn_vf32_store_n(out + i, v, left);
+  if (scale) v = cn_vf32_mul(v, cn_vf32_load_n(scale + i, left));
+  if (bias) v = cn_vf32_add(v, cn_vf32_load_n(bias + i, left));
+  return v;
 }
 
-CN_KERNEL void cn_norm_row_f32(const cn_norm_f32_args *a, const float *x, float *out, float mean, float by, float shift) {
+CN_KERNEL void cn_norm_row_f32(const float *x, float *out, size_t n, float mean, float by, const float *scale, const float *bias) {
   size_t i = 0;
-  for (; i + CN_VF32_LANES <= a->n; i += CN_VF32_LANES) cn_norm_vector_f32(a, x, out, mean, by, shift, i, CN_VF32_LANES);
-  if (i < a->n) cn_norm_vector_f32(a, x, out, mean, by, shift, i, a->n - i);
+  if (scale && bias)
+    for (; i + CN_VF32_LANES <= n; i += CN_VF32_LANES) cn_vf32_store(out + i, cn_norm_vector_f32(x, mean, by, scale, bias, i, CN_VF32_LANES));
+  for (; i < n; i += CN_VF32_LANES) {
+    const size_t left = cn_min(n - i, CN_VF32_LANES);
+    cn_vf32_store_n(out + i, cn_norm_vector_f32(x, mean, by, scale, bias, i, left), left);
+  }
+}
+
+/* The same, and a shift of the row. */
+CN_KERNEL void cn_norm_shifted_f32(const float *x, float *out, size_t n, float mean, float by, const float *scale, const float *bias, float shift) {
+  for (size_t i = 0; i < n; i += CN_VF32_LANES) {
+    const size_t left = cn_min(n - i, CN_VF32_LANES);
+    cn_vf32_store_n(out + i, cn_vf32_add(cn_norm_vector_f32(x, mean, by, scale, bias, i, left), cn_vf32_set1(shift)), left);
+  }
 }
 
 /* Rows whose scalar parts are worked out side by side: one root after the other would wait for each. */
@@ -240,15 +250,17 @@ CN_KERNEL void cn_norm_row_f32(const cn_norm_f32_args *a, const float *x, float 
 /* Rows r0 .. r0 + m, at most CN_NORM_F32_SIDE. */
 CN_KERNEL void cn_norm_rows_f32(const cn_norm_f32_args *a, size_t r0, size_t m) {
   const size_t n = a->n;
-  const float *x = a->in + r0 * n;
+  const float *x = a->in + r0 * n, *const factors = a->scale, *const bias = a->bias;
+  float *const out = a->out + r0 * n;
   float mean[CN_NORM_F32_SIDE], by[CN_NORM_F32_SIDE] = {0};
   for (size_t i = 0; i < m; i++) mean[i] = a->rms ? 0.0f : cn_row_sum_f32(x + i * n, n) / (float)n;
   for (size_t i = 0; i < m; i++) by[i] = cn_row_squares_f32(x + i * n, mean[i], n) / (float)n;
-  CN_LANES
-  for (size_t i = 0; i < CN_NORM_F32_SIDE; i++) by[i] = 1.0f / cn_sqrt_f32(by[i] + a->epsilon);
+  for (size_t i = 0; i < m; i += CN_VF32_LANES)
+    cn_vf32_store(by + i, cn_vf32_div(cn_vf32_set1(1.0f), cn_vf32_sqrt(cn_vf32_add(cn_vf32_load(by + i), cn_vf32_set1(a->epsilon)))));
   for (size_t i = 0; i < m; i++) {
     const float scale = a->row_scale ? by[i] * a->row_scale[(r0 + i) % a->period] : by[i];
-    cn_norm_row_f32(a, x + i * n, a->out + (r0 + i) * n, mean[i], scale, a->row_bias ? a->row_bias[(r0 + i) % a->period] : 0.0f);
+    if (a->row_bias) cn_norm_shifted_f32(x + i * n, out + i * n, n, mean[i], scale, factors, bias, a->row_bias[(r0 + i) % a->period]);
+    else cn_norm_row_f32(x + i * n, out + i * n, n, mean[i], scale, factors, bias);
   }
 }
 
