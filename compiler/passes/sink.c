@@ -136,8 +136,16 @@ static bool cancel(const Node *n, Value **ret) {
   return true;
 }
 
+enum { MOST_WORK = 12 }; /* nodes behind a product that are looked through */
+
 /* v is a view with its operand's elements in their order. */
 static bool is_reshaped(const Value *v) { return v->def && (v->def->op == OP_RESHAPE || (v->def->op == OP_VIEW && pass_keeps_order(v->def))); }
+
+/* v before all such views. */
+static Value *shaped_first(Value *v) {
+  while (is_reshaped(v)) v = v->def->in[0];
+  return v;
+}
 
 /* Whether v is an f32 product, or element-wise work on one. */
 static bool is_of_product(const Value *v, unsigned depth) {
@@ -153,7 +161,7 @@ static bool is_of_product(const Value *v, unsigned depth) {
 /* v, which broadcasts to `to`, as it broadcasts to `from`, whose elements are those of `to` in their order; NULL: it would have to be moved. */
 static Value *unshaped(Builder *b, Value *v, const Value *from, const Value *to) {
   const Type *f = &from->type, *t = &to->type;
-  if (is_reshaped(v) && same_dims(v, to) && same_dims(v->def->in[0], from)) return v->def->in[0];
+  if (is_reshaped(v) && same_dims(v, to) && same_dims(shaped_first(v), from)) return shaped_first(v);
   uint32_t own = v->type.rank; /* its axes from the first of more than one element on */
   while (own && dim_is(v->type.dims[v->type.rank - own], 1)) own--;
   if (own > f->rank) return NULL;
@@ -163,11 +171,10 @@ static Value *unshaped(Builder *b, Value *v, const Value *from, const Value *to)
 }
 
 static bool sink_reshape(Builder *b, const Node *n, Value **ret) {
-  enum { MOST_WORK = 12 };
   const Value *from = NULL, *out = n->out[0];
   if (expr_has_index(&((const PointwiseAttr *)n->attr)->expr)) return false;
   for (uint32_t k = 0; k < n->n_in && !from; k++)
-    if (is_reshaped(n->in[k]) && same_dims(n->in[k], out) && is_of_product(n->in[k]->def->in[0], MOST_WORK)) from = n->in[k]->def->in[0];
+    if (is_reshaped(n->in[k]) && same_dims(n->in[k], out) && is_of_product(shaped_first(n->in[k]), MOST_WORK)) from = shaped_first(n->in[k]);
   if (!from || from->def->graph != b->graph || same_dims(from, out)) return false;
   Value **in = NEW_ARRAY(b->ir->arena, Value *, n->n_in);
   for (uint32_t k = 0; k < n->n_in; k++)
@@ -178,9 +185,8 @@ static bool sink_reshape(Builder *b, const Node *n, Value **ret) {
 
 /* A reshape of a reshape back. */
 static bool cancel_reshape(const Node *n, Value **ret) {
-  if (!is_reshaped(n->out[0]) || !is_reshaped(n->in[0]) || !same_dims(n->in[0]->def->in[0], n->out[0])) return false;
-  ret[0] = n->in[0]->def->in[0];
-  return true;
+  ret[0] = shaped_first(n->out[0]);
+  return ret[0] != n->out[0] && ret[0] != n->in[0] && same_dims(ret[0], n->out[0]);
 }
 
 static bool sink(Builder *b, const Node *n, Value **ret, void *user) {
