@@ -6,7 +6,7 @@
  *   x * sigmoid(x)                                     silu
  *   x * tanh(softplus(x))                              mish
  *   erf(x / sqrt(2)), by a product too                 that of GELU, in one function
- *   x/2 (1 + erf(x))                                   x (1 + erf(x)) / 2
+ *   x/2 (1 + erf(x))                                   x ((1 + erf(x)) / 2)
  *   x (1 + tanh(a x + b x^3)) / 2                      GELU by tanh, where a and b are its factors
  *   d / sqrt(mean(d * d) + eps), d = x - mean(x)       normalisation, by its root's inverse too; d = x: without mean
  *   x k + (b - mean(x) k), k = s / sqrt(...)           the same, as a batch's is written; of rows that are viewed as its channels, too
@@ -344,14 +344,14 @@ static bool is_tanh_gate(Builder *b, const Value *v, Value **u) {
   return is_here(b, tanh) && is_fn(tanh, SC_tanh, u, NULL);
 }
 
-/* (x / 2) (1 + erf(x)) as x (1 + erf(x)) / 2, the same but for subnormal numbers: what finishes a product begins with its result. */
+/* (x / 2) (1 + erf(x)) as x ((1 + erf(x)) / 2), the same but for subnormal numbers: what finishes a product begins with its result. */
 static Value *raise_gelu_halves(Builder *b, const Value *half, Value *gate) {
   Value *x, *e, *one, *of;
   if (!is_here(b, half) || !is_here(b, gate) || !is_half(b, half, &x) || !is_fn(gate, SC_add, &e, &one)) return NULL;
   if (is_number(b, e, 1)) e = one;
   else if (!is_number(b, one, 1)) return NULL;
   if (!is_fn(e, SC_erf_sqrt2, &of, NULL) || of != x) return NULL;
-  return build_fn2(b, SC_mul, build_fn2(b, SC_mul, x, gate), build_scalar_f(b, DT_f32, 0.5));
+  return build_fn2(b, SC_mul, x, build_fn2(b, SC_mul, gate, build_scalar_f(b, DT_f32, 0.5)));
 }
 
 /* gate times x, which its argument is a cubic of; the half is in v, x or the gate. */
