@@ -218,30 +218,21 @@ CN_INLINE size_t cn_norm_f32_rows(const cn_norm_f32_args *a) { return cn_ceil_di
 
 CN_INLINE size_t cn_norm_f32_tasks(const cn_norm_f32_args *a) { return cn_ceil_div(a->rows, cn_norm_f32_rows(a)); }
 
-/* left elements, at most a vector's, from i: out = (x - mean) * by * scale + bias */
-CN_KERNEL cn_vf32 cn_norm_vector_f32(const float *x, float mean, float by, const float *scale, const float *bias, size_t i, size_t left) {
+/* left elements, at most a vector's, from i: (x - mean) * by * scale + bias + *shift */
+CN_KERNEL cn_vf32 cn_norm_vector_f32(const float *x, float mean, float by, const float *scale, const float *bias, const float *shift, size_t i, size_t left) {
   cn_vf32 v = cn_vf32_mul(cn_vf32_sub(cn_vf32_load_n(x + i, left), cn_vf32_set1(mean)), cn_vf32_set1(by));
   if (scale) v = cn_vf32_mul(v, cn_vf32_load_n(scale + i, left));
   if (bias) v = cn_vf32_add(v, cn_vf32_load_n(bias + i, left));
+  if (shift) v = cn_vf32_add(v, cn_vf32_set1(*shift));
   return v;
 }
 
-CN_KERNEL void cn_norm_row_f32(const float *x, float *out, size_t n, float mean, float by, const float *scale, const float *bias) {
+CN_KERNEL void cn_norm_row_f32(const float *x, float *out, size_t n, float mean, float by, const float *scale, const float *bias, const float *shift) {
   size_t i = 0;
-  if (scale && bias)
-    for (; i + CN_VF32_LANES <= n; i += CN_VF32_LANES) cn_vf32_store(out + i, cn_norm_vector_f32(x, mean, by, scale, bias, i, CN_VF32_LANES));
-  for (; i < n; i += CN_VF32_LANES) {
-    const size_t left = cn_min(n - i, CN_VF32_LANES);
-    cn_vf32_store_n(out + i, cn_norm_vector_f32(x, mean, by, scale, bias, i, left), left);
-  }
-}
-
-/* The same, and a shift of the row. */
-CN_KERNEL void cn_norm_shifted_f32(const float *x, float *out, size_t n, float mean, float by, const float *scale, const float *bias, float shift) {
-  for (size_t i = 0; i < n; i += CN_VF32_LANES) {
-    const size_t left = cn_min(n - i, CN_VF32_LANES);
-    cn_vf32_store_n(out + i, cn_vf32_add(cn_norm_vector_f32(x, mean, by, scale, bias, i, left), cn_vf32_set1(shift)), left);
-  }
+  if (scale && bias && !shift) /* a layer's: nothing to ask for each vector */
+    for (; i + CN_VF32_LANES <= n; i += CN_VF32_LANES) cn_vf32_store(out + i, cn_norm_vector_f32(x, mean, by, scale, bias, 0, i, CN_VF32_LANES));
+  for (; i + CN_VF32_LANES <= n; i += CN_VF32_LANES) cn_vf32_store(out + i, cn_norm_vector_f32(x, mean, by, scale, bias, shift, i, CN_VF32_LANES));
+  if (i < n) cn_vf32_store_n(out + i, cn_norm_vector_f32(x, mean, by, scale, bias, shift, i, n - i), n - i);
 }
 
 /* Rows whose scalar parts are worked out side by side: one root after the other would wait for each. */
@@ -259,8 +250,7 @@ CN_KERNEL void cn_norm_rows_f32(const cn_norm_f32_args *a, size_t r0, size_t m) 
     cn_vf32_store(by + i, cn_vf32_div(cn_vf32_set1(1.0f), cn_vf32_sqrt(cn_vf32_add(cn_vf32_load(by + i), cn_vf32_set1(a->epsilon)))));
   for (size_t i = 0; i < m; i++) {
     const float scale = a->row_scale ? by[i] * a->row_scale[(r0 + i) % a->period] : by[i];
-    if (a->row_bias) cn_norm_shifted_f32(x + i * n, out + i * n, n, mean[i], scale, factors, bias, a->row_bias[(r0 + i) % a->period]);
-    else cn_norm_row_f32(x + i * n, out + i * n, n, mean[i], scale, factors, bias);
+    cn_norm_row_f32(x + i * n, out + i * n, n, mean[i], scale, factors, bias, a->row_bias ? a->row_bias + (r0 + i) % a->period : 0);
   }
 }
 
