@@ -88,5 +88,6 @@ bool pass_is_view(const Node *n); /* a view, or another shape of the same elemen
 /* Whether n is fn of its two operands, either in either place. */
 bool pass_is_fn2(const Node *n, ScalarFn *fn);
 bool pass_keeps_order(const Node *view); /* whether its elements are all of its operand's, in their order: axes of one element come or go */
+Value *pass_in_order(Value *v);               /* what v has all elements of, in their order: behind no such view and no reshape */
 
 #endif

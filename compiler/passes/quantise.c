@@ -24,12 +24,6 @@ static Value *root_of(Value *v) {
   return v;
 }
 
-/* What v has all elements of, in order. */
-static Value *same_elements(Value *v) {
-  while (!v->data && v->def && (v->def->op == OP_RESHAPE || (v->def->op == OP_VIEW && pass_keeps_order(v->def)))) v = v->def->in[0];
-  return v;
-}
-
 static bool is_constant(Value *v) { return root_of(v)->data != NULL; }
 
 /* ---- scales and zero points ---- */
@@ -149,7 +143,7 @@ static int64_t reach(const Levels *l) { return nonzero(l->zero) || l->x->type.dt
 
 /* False where the scales are not constants. */
 static bool units_of(Builder *b, const Levels *x, const Levels *w, int64_t depth, Units *ret) {
-  Value *xs = same_elements(x->scale), *ws = same_elements(w->scale);
+  Value *xs = pass_in_order(x->scale), *ws = pass_in_order(w->scale);
   size_t n_x;
   ret->room = (double)(INT32_MAX - depth * reach(x) * reach(w));
   return xs->data && ws->data && build_const_floats(b, xs, &ret->x, &n_x) && n_x == 1 && build_const_floats(b, ws, &ret->w, &ret->n);
@@ -160,7 +154,7 @@ static double unit(const Units *u, size_t i) { return u->x[0] * u->w[u->n == 1 ?
 static bool has_room(Builder *b, Value *levels, const Units *u) {
   const double *x;
   size_t n;
-  Value *root = same_elements(levels);
+  Value *root = pass_in_order(levels);
   if (!root->data || !build_const_floats(b, root, &x, &n)) return false;
   for (size_t i = 0; i < n; i++)
     if (fabs(x[i]) > u->room) return false;
@@ -173,7 +167,7 @@ static Value *bias_levels(Builder *b, Value *bias, const Units *u) {
   const double *scale;
   size_t n;
   if (!quant_is_dequantise(bias, &q) || q.to != DT_s32 || (q.zero && !pass_is_zeros(q.zero))) return NULL;
-  Value *root = same_elements(q.scale);
+  Value *root = pass_in_order(q.scale);
   if (!root->data || !build_const_floats(b, root, &scale, &n) || (n != 1 && u->n != 1 && n != u->n)) return NULL;
   for (size_t i = 0; i < (n > u->n ? n : u->n); i++) {
     const double want = unit(u, i), off = fabs(scale[n == 1 ? 0 : i] - want);
@@ -186,7 +180,7 @@ static Value *bias_levels(Builder *b, Value *bias, const Units *u) {
 static Value *bias_whole(Builder *b, Value *bias, const Units *u) {
   const double *x;
   size_t n;
-  Value *root = same_elements(bias);
+  Value *root = pass_in_order(bias);
   if (!root->data || !build_const_floats(b, root, &x, &n) || n == 0 || (u->n != 1 && u->n != n)) return NULL;
   int32_t *levels = NEW_ARRAY(b->ir->arena, int32_t, n);
   for (size_t i = 0; i < n; i++) {

@@ -141,6 +141,12 @@ static bool is_deviation(Builder *b, const Value *v, bool inverse, Value **var, 
   return scalar_f32(b, *var == x ? y : x, epsilon) && *epsilon >= 0;
 }
 
+/* v = the root of the mean of *x's squares over axes, plus epsilon, or its inverse. */
+static bool is_root(Builder *b, const Value *v, bool inverse, Value **x, uint32_t *axes, float *epsilon) {
+  Value *var, *square;
+  return is_deviation(b, v, inverse, &var, epsilon) && is_mean(b, var, &square, axes) && is_square(b, square, x);
+}
+
 /* The first of x's axes from which on all are summed, the rank where others lie between; those of one element do not count. */
 static uint32_t trailing(const Value *x, uint32_t axes) {
   uint32_t axis = 0;
@@ -154,10 +160,10 @@ static uint32_t trailing(const Value *x, uint32_t axes) {
 
 /* d over the root of the mean of its squares. */
 static Value *raise_norm(Builder *b, Value *d, const Value *deviation, bool inverse) {
-  Value *var, *square, *x, *other;
+  Value *x, *other;
   float epsilon;
   uint32_t axes;
-  if (!d || (d->def && !is_here(b, d)) || !is_here(b, deviation) || !is_deviation(b, deviation, inverse, &var, &epsilon) || !is_mean(b, var, &square, &axes) || !is_square(b, square, &x)) return NULL;
+  if (!d || (d->def && !is_here(b, d)) || !is_here(b, deviation) || !is_root(b, deviation, inverse, &x, &axes, &epsilon)) return NULL;
   const uint32_t axis = trailing(x, axes);
   if (axis == x->type.rank || d->type.rank != x->type.rank || !is_by_row(deviation, x, axes)) return NULL;
   if (is_centred(b, x, axes, &x)) {
@@ -187,22 +193,20 @@ static Value *norm_of_view(Builder *b, Value *x, uint32_t axis, float epsilon) {
   return build_reshape(b, build_norm(b, NORM_LAYER, of, NULL, NULL, from, epsilon), x->type.rank, x->type.dims);
 }
 
-/* Normalisation of x by k of its rows, 1 over the root, times a scale or not; by_row: what rows' parts are as they are used. */
+/* Normalisation of x by k of its rows, 1 over the root, times a scale or not; by_row: what rows' parts are as they are used. absorb takes scale and bias. */
 static Value *raise_by(Builder *b, Value *x, const Value *k, uint32_t axes, const Value *by_row, Value *bias) {
-  Value *part[2] = {bare(k), NULL}, *var, *square, *centred, *of;
+  Value *part[2] = {bare(k), NULL}, *centred, *of;
   uint32_t over;
   float epsilon;
   const bool scaled = is_fn(k, SC_mul, &part[0], &part[1]);
+  const uint32_t axis = trailing(x, axes);
+  if (axis == x->type.rank || !is_by_row(by_row, x, axes)) return NULL;
   for (int root = 0; root < 2; root++) {
-    if (!is_here(b, part[root]) || !is_by_row(scaled ? part[root] : k, x, axes) || !is_deviation(b, part[root], true, &var, &epsilon)) continue;
-    if (!is_mean(b, var, &square, &over) || axes != over || !is_square(b, square, &centred) || !is_centred(b, centred, axes, &of) || of != x) continue;
-    Value *scale = part[!root];
-    const uint32_t axis = trailing(x, axes);
-    const Value *operands[2] = {scale, bias};
-    bool fits = axis < x->type.rank && is_by_row(by_row, x, axes);
-    for (int i = 0; i < 2; i++)
-      if (operands[i]) fits = fits && operands[i]->type.rank <= x->type.rank && norm_operand_kind(&operands[i]->type, &x->type, axis) != NORM_BY_OTHER;
-    if (fits) return scale || bias ? build_norm(b, NORM_LAYER, x, scale, bias, axis, epsilon) : norm_of_view(b, x, axis, epsilon);
+    if (!is_here(b, part[root]) || !is_by_row(scaled ? part[root] : k, x, axes) || !is_root(b, part[root], true, &centred, &over, &epsilon)) continue;
+    if (axes != over || !is_centred(b, centred, axes, &of) || of != x) continue;
+    Value *y = norm_of_view(b, x, axis, epsilon), *scale = part[!root];
+    if (scale) y = build_fn2(b, SC_mul, y, scale);
+    return bias ? build_fn2(b, SC_add, y, bias) : y;
   }
   return NULL;
 }

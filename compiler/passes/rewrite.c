@@ -119,6 +119,11 @@ bool pass_keeps_order(const Node *n) {
   return next == to->rank;
 }
 
+Value *pass_in_order(Value *v) {
+  while (!v->data && v->def && (v->def->op == OP_RESHAPE || (v->def->op == OP_VIEW && pass_keeps_order(v->def)))) v = v->def->in[0];
+  return v;
+}
+
 typedef struct PassRow {
   const char *name;
   bool (*run)(Ir *ir);

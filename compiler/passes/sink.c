@@ -136,16 +136,7 @@ static bool cancel(const Node *n, Value **ret) {
   return true;
 }
 
-enum { MOST_WORK = 12 }; /* nodes behind a product that are looked through */
-
-/* v is a view with its operand's elements in their order. */
-static bool is_reshaped(const Value *v) { return v->def && (v->def->op == OP_RESHAPE || (v->def->op == OP_VIEW && pass_keeps_order(v->def))); }
-
-/* v before all such views. */
-static Value *shaped_first(Value *v) {
-  while (is_reshaped(v)) v = v->def->in[0];
-  return v;
-}
+enum { MOST_WORK = 8 }; /* nodes behind a product that are looked through */
 
 /* Whether v is an f32 product, or element-wise work on one. */
 static bool is_of_product(const Value *v, unsigned depth) {
@@ -161,7 +152,8 @@ static bool is_of_product(const Value *v, unsigned depth) {
 /* v, which broadcasts to `to`, as it broadcasts to `from`, whose elements are those of `to` in their order; NULL: it would have to be moved. */
 static Value *unshaped(Builder *b, Value *v, const Value *from, const Value *to) {
   const Type *f = &from->type, *t = &to->type;
-  if (is_reshaped(v) && same_dims(v, to) && same_dims(shaped_first(v), from)) return shaped_first(v);
+  Value *const first = pass_in_order(v);
+  if (first != v && same_dims(v, to) && same_dims(first, from)) return first;
   uint32_t own = v->type.rank; /* its axes from the first of more than one element on */
   while (own && dim_is(v->type.dims[v->type.rank - own], 1)) own--;
   if (own > f->rank) return NULL;
@@ -173,8 +165,10 @@ static Value *unshaped(Builder *b, Value *v, const Value *from, const Value *to)
 static bool sink_reshape(Builder *b, const Node *n, Value **ret) {
   const Value *from = NULL, *out = n->out[0];
   if (expr_has_index(&((const PointwiseAttr *)n->attr)->expr)) return false;
-  for (uint32_t k = 0; k < n->n_in && !from; k++)
-    if (is_reshaped(n->in[k]) && same_dims(n->in[k], out) && is_of_product(shaped_first(n->in[k]), MOST_WORK)) from = shaped_first(n->in[k]);
+  for (uint32_t k = 0; k < n->n_in && !from; k++) {
+    const Value *first = pass_in_order(n->in[k]);
+    if (first != n->in[k] && same_dims(n->in[k], out) && is_of_product(first, MOST_WORK)) from = first;
+  }
   if (!from || from->def->graph != b->graph || same_dims(from, out)) return false;
   Value **in = NEW_ARRAY(b->ir->arena, Value *, n->n_in);
   for (uint32_t k = 0; k < n->n_in; k++)
@@ -185,7 +179,7 @@ static bool sink_reshape(Builder *b, const Node *n, Value **ret) {
 
 /* A reshape of a reshape back. */
 static bool cancel_reshape(const Node *n, Value **ret) {
-  ret[0] = shaped_first(n->out[0]);
+  ret[0] = pass_in_order(n->out[0]);
   return ret[0] != n->out[0] && ret[0] != n->in[0] && same_dims(ret[0], n->out[0]);
 }
 
