@@ -1,5 +1,13 @@
 /* Kernels over rows: softmax, normalisation, attention. */
 #include "backend/emit_tile.h"
+#include "kernels/rows.h"
+
+/* Rows of a known length that registers hold; 0: others. */
+static int64_t short_row(const EmitCtx *c, const SoftmaxStep *s) {
+  const uint32_t lanes = c->opt->target->vector_bits / 32;
+  int64_t n;
+  return lanes > 1 && dim_is(s->inner, 1) && dim_is_const(s->n, &n) && n <= CN_SOFTMAX_SHORT * (int64_t)lanes ? n : 0;
+}
 
 bool emit_softmax(EmitCtx *c, const Step *s) {
   const SoftmaxStep *v = s->attr;
@@ -14,7 +22,8 @@ bool emit_softmax(EmitCtx *c, const Step *s) {
   if (v->log) kernel_arg(&k, ".log = 1");
   if (v->safe) kernel_arg(&k, ".safe = 1");
   kernel_args_end(&k);
-  kernel_tasks(&k, 2, "cn_softmax_f32(&a", "cn_softmax_f32_tasks(&a)");
+  const int64_t n = short_row(c, v);
+  kernel_tasks(&k, 2, n ? arena_printf(c->arena, "cn_softmax_short_f32(&a, %lld", (long long)n).ptr : "cn_softmax_f32(&a", "cn_softmax_f32_tasks(&a)");
   kernel_finish(&k);
   return true;
 }

@@ -445,15 +445,15 @@ static Value *conv_f32(Builder *b, const Node *n) {
 }
 
 /* ---- rows ------------------------------------------------------------------------------------------------------------------------ */
-enum { SHORT_ROW = 8, VECTOR = 16 }; /* elements: a nest takes shorter rows, many at a time, and so of a target with vectors, where rows are many, those shorter than one */
+enum { SHORT_ROW = 8, NARROW = 4, FEW_ROWS = 4 }; /* elements: a nest takes shorter rows, many at a time, of a target with vectors, whose softmax has code for each length, narrow ones that are not few */
 
 static bool softmax_fits(const Node *n, bool vectors) {
   const SoftmaxAttr *attr = n->attr;
   const Type *t = &n->in[0]->type;
-  int64_t count = INT64_MAX, rows = 0;
+  int64_t count = INT64_MAX, rows = INT64_MAX;
   (void)dim_is_const(t->dims[attr->axis], &count);
   (void)dim_is_const(dim_product(n->graph->ir->dims, t->dims, attr->axis), &rows);
-  return attr->axis + 1 < t->rank || count >= (vectors && rows >= VECTOR ? VECTOR : SHORT_ROW);
+  return attr->axis + 1 < t->rank || count >= (!vectors ? SHORT_ROW : rows < FEW_ROWS ? 1 : NARROW);
 }
 
 static bool norm_fits(const Node *n) {

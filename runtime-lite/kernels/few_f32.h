@@ -16,11 +16,19 @@ CN_KERNEL cn_vf32 cn_vf32_sums(cn_vf32 *v) {
   return v[0];
 }
 
-/* One step of depth, `lanes` lanes of it: row a by n columns from b, ldb floats apart. lanes, n: literals. */
-CN_KERNEL void cn_few_step_f32(const float *a, const float *b, size_t ldb, size_t lanes, size_t n, cn_vf32 *sums) {
-  const cn_vf32 x = lanes < CN_VF32_LANES ? cn_vf32_load_n(a, lanes) : cn_vf32_load(a);
+/* Elements p .. p + lanes of a row of k and zeros; a literal part of a vector from one that ends with the row, where that is so long: without a mask nothing waits
+ * for what has been stored just behind. */
+CN_KERNEL cn_vf32 cn_few_load_f32(const float *a, size_t p, size_t lanes, size_t k) {
+  if (lanes == CN_VF32_LANES) return cn_vf32_load(a + p);
+  if (k < CN_VF32_LANES) return cn_vf32_load_n(a, lanes);
+  return cn_vf32_fill_out(cn_vf32_load(a + k - CN_VF32_LANES), cn_vf32_lanes_in(CN_VF32_LANES - lanes, CN_VF32_LANES), cn_vf32_zero());
+}
+
+/* One step of g's depth, `lanes` lanes of it from p: row a by n columns. p, lanes, n: literals. */
+CN_KERNEL void cn_few_step_f32(const cn_gemm_f32_args *g, const float *a, size_t p, size_t lanes, size_t n, cn_vf32 *sums) {
+  const cn_vf32 x = cn_few_load_f32(a, p, lanes, g->k);
   CN_UNROLL(16)
-  for (size_t j = 0; j < n; j++) sums[j] = cn_vf32_fma(x, lanes < CN_VF32_LANES ? cn_vf32_load_n(b + j * ldb, lanes) : cn_vf32_load(b + j * ldb), sums[j]);
+  for (size_t j = 0; j < n; j++) sums[j] = cn_vf32_fma(x, cn_few_load_f32(g->b + j * g->ldb, p, lanes, g->k), sums[j]);
 }
 
 /* Row a by n columns: the products in the first n lanes. Of so few columns that a vector of sums each would wait for itself, several parts of the depth are
@@ -33,13 +41,13 @@ CN_KERNEL cn_vf32 cn_few_row_f32(const cn_gemm_f32_args *g, const float *a, size
   for (size_t i = 0; i < CN_VF32_LANES; i++) sums[i] = cn_vf32_zero();
   for (size_t p = 0; p < most; p += step) {
     CN_UNROLL(16)
-    for (size_t q = 0; q < parts; q++) cn_few_step_f32(a + p + q * CN_VF32_LANES, g->b + p + q * CN_VF32_LANES, g->ldb, CN_VF32_LANES, n, sums + q * wide);
+    for (size_t q = 0; q < parts; q++) cn_few_step_f32(g, a, p + q * CN_VF32_LANES, CN_VF32_LANES, n, sums + q * wide);
   }
   CN_UNROLL(16)
   for (size_t q = 0; q < parts; q++) {
     const size_t p = most + q * CN_VF32_LANES;
-    if (p < whole) cn_few_step_f32(a + p, g->b + p, g->ldb, CN_VF32_LANES, n, sums + q * wide);
-    else if (p == whole && p < g->k) cn_few_step_f32(a + p, g->b + p, g->ldb, g->k - p, n, sums + q * wide);
+    if (p < whole) cn_few_step_f32(g, a, p, CN_VF32_LANES, n, sums + q * wide);
+    else if (p == whole && p < g->k) cn_few_step_f32(g, a, p, g->k - p, n, sums + q * wide);
   }
   CN_UNROLL(4)
   for (size_t q = parts / 2; q > 0; q /= 2) {

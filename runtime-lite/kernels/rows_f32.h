@@ -5,6 +5,7 @@
 #define CN_KERNELS_ROWS_F32_H
 
 #include "base.h"
+#include "kernels/rows.h"
 #include "kernels/window.h"
 #include "scalar_all.h"
 
@@ -187,6 +188,45 @@ CN_KERNEL void cn_softmax_across_f32(const cn_softmax_f32_args *s, size_t t0, si
     const size_t at = t / groups * s->n * s->inner, first = t % groups * columns, stop = cn_min(s->inner, first + columns);
     for (size_t i = first; i < stop; i += CN_VF32_LANES) cn_softmax_columns_f32(s, s->in + at + i, s->out + at + i, cn_min(CN_VF32_LANES, stop - i));
   }
+}
+
+/* A row of n elements, a literal, from its maximum to its quotients in registers. */
+CN_KERNEL void cn_softmax_short_row_f32(const cn_softmax_f32_args *s, const float *x, float *out, size_t n) {
+  const size_t lanes = CN_VF32_LANES, vectors = cn_ceil_div(n, lanes), last = vectors - 1, rest = n - last * lanes;
+  cn_vf32 v[CN_SOFTMAX_SHORT], e[CN_SOFTMAX_SHORT], most, sum;
+  CN_UNROLL(8)
+  for (size_t i = 0; i < last; i++) v[i] = cn_vf32_load(x + i * lanes);
+  v[last] = cn_vf32_load_n(x + last * lanes, rest);
+  if (rest < lanes) v[last] = cn_vf32_fill_out(v[last], cn_vf32_lanes_in(0, rest), cn_vf32_set1(cn_least_f32()));
+  most = v[0];
+  CN_UNROLL(8)
+  for (size_t i = 1; i < vectors; i++) most = cn_vf32_maxn(most, v[i]);
+  most = cn_vf32_set1(cn_vf32_reduce_maxn(most));
+  CN_UNROLL(8)
+  for (size_t i = 0; i < vectors; i++) {
+    v[i] = cn_vf32_sub(v[i], most);
+    e[i] = cn_vf32_exp_neg(v[i]);
+  }
+  sum = e[0];
+  CN_UNROLL(8)
+  for (size_t i = 1; i < vectors; i++) sum = cn_vf32_add(sum, e[i]);
+  const float total = cn_vf32_reduce_add(sum);
+  sum = cn_vf32_set1(s->log ? cn_log_f32(total) : total);
+  CN_UNROLL(8)
+  for (size_t i = 0; i < vectors; i++) {
+    if (s->log) v[i] = cn_vf32_sub(v[i], sum);
+    else v[i] = cn_vf32_div(cn_vf32_keep_ge(e[i], cn_vf32_mul(sum, cn_vf32_set1(0x1.00001p-126f)), e[i]), sum);
+    if (s->safe && !(total > 0.0f)) v[i] = cn_vf32_zero();
+    if (i < last) cn_vf32_store(out + i * lanes, v[i]);
+    else cn_vf32_store_n(out + i * lanes, v[i], rest);
+  }
+}
+
+/* Tasks t0 .. t1 of cn_softmax_f32_tasks(s) where inner is 1 and n, a literal, at most CN_SOFTMAX_SHORT vectors: a row passes through no memory, and
+ * nothing asks how long it is. */
+CN_KERNEL void cn_softmax_short_f32(const cn_softmax_f32_args *s, size_t n, size_t t0, size_t t1) {
+  const size_t rows = cn_softmax_f32_rows(s), stop = cn_min(s->outer, t1 * rows);
+  for (size_t o = t0 * rows; o < stop; o++) cn_softmax_short_row_f32(s, s->in + o * n, s->out + o * n, n);
 }
 
 /* Tasks t0 .. t1 of cn_softmax_f32_tasks(s). */

@@ -55,11 +55,16 @@ CN_KERNEL __m256i cn_avx2_mask(size_t n) {
   return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
 }
 
-CN_KERNEL cn_vf32 cn_vf32_load_n(const float *p, size_t n) { return _mm256_maskload_ps(p, cn_avx2_mask(n)); }
-
 CN_KERNEL __m128 cn_avx2_low(cn_vf32 v) { return _mm256_castps256_ps128(v); }
 
 CN_KERNEL __m128 cn_avx2_high(cn_vf32 v) { return _mm256_extractf128_ps(v, 1); }
+
+/* Literal halves and quarters by loads of just so much: one with a mask waits until a store to any of its lanes, also those that it leaves out, has reached the cache. */
+CN_KERNEL cn_vf32 cn_vf32_load_n(const float *p, size_t n) {
+  if (__builtin_constant_p(n) && n == 4) return _mm256_zextps128_ps256(_mm_loadu_ps(p));
+  if (__builtin_constant_p(n) && n == 2) return _mm256_zextps128_ps256(_mm_loadl_pi(_mm_setzero_ps(), (const __m64 *)(const void *)p));
+  return _mm256_maskload_ps(p, cn_avx2_mask(n));
+}
 
 /* By halves, since masked stores are microcoded on AMD. */
 CN_KERNEL void cn_vf32_store_n(float *p, cn_vf32 v, size_t n) {

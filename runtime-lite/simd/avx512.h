@@ -53,9 +53,21 @@ CN_KERNEL cn_vf32 cn_vf32_load_spread(const float *p, size_t width, size_t c) {
 
 CN_KERNEL __mmask16 cn_avx512_mask(size_t n) { return (__mmask16)(n >= 16 ? 0xffffu : (1u << n) - 1u); }
 
-CN_KERNEL cn_vf32 cn_vf32_load_n(const float *p, size_t n) { return _mm512_maskz_loadu_ps(cn_avx512_mask(n), p); }
+/* Literal parts of a vector without a mask: what a store with one has written is not forwarded to loads, and a load with one waits for stores to the lanes that it
+ * leaves out, too. */
+CN_KERNEL cn_vf32 cn_vf32_load_n(const float *p, size_t n) {
+  if (__builtin_constant_p(n) && n == 8) return _mm512_zextps256_ps512(_mm256_loadu_ps(p));
+  if (__builtin_constant_p(n) && n == 4) return _mm512_zextps128_ps512(_mm_loadu_ps(p));
+  if (__builtin_constant_p(n) && n == 2) return _mm512_zextps128_ps512(_mm_loadl_pi(_mm_setzero_ps(), (const __m64 *)(const void *)p));
+  return _mm512_maskz_loadu_ps(cn_avx512_mask(n), p);
+}
 
-CN_KERNEL void cn_vf32_store_n(float *p, cn_vf32 v, size_t n) { _mm512_mask_storeu_ps(p, cn_avx512_mask(n), v); }
+CN_KERNEL void cn_vf32_store_n(float *p, cn_vf32 v, size_t n) {
+  if (__builtin_constant_p(n) && n == 8) _mm256_storeu_ps(p, _mm512_castps512_ps256(v));
+  else if (__builtin_constant_p(n) && n == 4) _mm_storeu_ps(p, _mm512_castps512_ps128(v));
+  else if (__builtin_constant_p(n) && n == 2) _mm_storel_pi((__m64 *)(void *)p, _mm512_castps512_ps128(v));
+  else _mm512_mask_storeu_ps(p, cn_avx512_mask(n), v);
+}
 
 CN_KERNEL void cn_vf32_store3(float *p, cn_vf32 a, cn_vf32 b, cn_vf32 c) {
   const __m512i x = _mm512_setr_epi32(0, 16, 0, 1, 17, 1, 2, 18, 2, 3, 19, 3, 4, 20, 4, 5); /* of a and b, and, by a mask, of c */

@@ -175,6 +175,8 @@ static void run_softmax(const KernelSet *s, const void *job) {
   s->softmax_f32(&j->softmax, 0, s->softmax_f32_tasks(&j->softmax));
 }
 
+static void run_softmax_short(const KernelSet *s, const void *job) { s->softmax_short_f32(job, 0, s->softmax_f32_tasks(job)); }
+
 static void run_norm(const KernelSet *s, const void *job) {
   const RowsJob *j = job;
   s->norm_f32(&j->norm, 0, s->norm_f32_tasks(&j->norm));
@@ -218,6 +220,15 @@ static void bench_rows(Bench *b) {
   for (size_t i = 0; i < LENGTH(passes); i++) {
     const RowsJob j = rows_job(b);
     bench_row(b, passes[i].kernel, "197 rows of 768", 0, passes[i].bytes * ROWS * ROW, passes[i].run, &j);
+  }
+  static const size_t lengths[] = {2, 10, 31};
+  for (size_t i = 0; i < LENGTH(lengths); i++) {
+    cn_softmax_f32_args a = rows_job(b).softmax;
+    char what[64];
+    a.n = lengths[i];
+    if (a.n > b->s->softmax_short) continue;
+    (void)snprintf(what, sizeof what, "197 rows of %zu", a.n);
+    bench_row(b, "cn_softmax_short_f32", what, 0, 8.0 * ROWS * (double)a.n, run_softmax_short, &a);
   }
   static const size_t shapes[][2] = {{16, 784}, {784, 16}, {ROWS, ROW}};
   for (size_t i = 0; i < LENGTH(shapes); i++) {

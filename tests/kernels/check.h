@@ -100,6 +100,8 @@ typedef struct KernelSet {
   float (*row_max_f32)(const float *x, size_t n);
   size_t (*softmax_f32_tasks)(const cn_softmax_f32_args *s);
   void (*softmax_f32)(const cn_softmax_f32_args *s, size_t t0, size_t t1);
+  void (*softmax_short_f32)(const cn_softmax_f32_args *s, size_t t0, size_t t1); /* n one of those that the test takes */
+  size_t softmax_short;                                                                  /* the most of them */
   size_t (*norm_f32_tasks)(const cn_norm_f32_args *a);
   void (*norm_f32)(const cn_norm_f32_args *a, size_t t0, size_t t1);
   int (*attention_spread)(const cn_attention_f32_args *a, float *scratch, size_t room, const cn_spread *spread);

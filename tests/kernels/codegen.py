@@ -59,7 +59,10 @@ def of_addition(root, layer, kernels):
 
 
 # What takes literals: how a driver of its own is called, and calls it.
-LITERALS = {"cn_few_columns_f32": "CN_DRIVER void {name}_some(const cn_gemm_f32_args *g) {{ {name}(g, 1); {name}(g, CN_VF32_LANES); }}"}
+LITERALS = {
+    "cn_few_columns_f32": "CN_DRIVER void {name}_some(const cn_gemm_f32_args *g) {{ {name}(g, 1); {name}(g, CN_VF32_LANES); }}",
+    "cn_softmax_short_f32": "CN_DRIVER void {name}_some(const cn_softmax_f32_args *s) {{ {name}(s, 1, 0, 1); {name}(s, 4 * CN_VF32_LANES, 0, 1); }}",
+}
 
 
 def source(layer, kernels):

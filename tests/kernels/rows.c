@@ -81,9 +81,9 @@ static void compare_softmax(Case *c, const cn_softmax_f32_args *a, const float *
   }
 }
 
-void test_cn_softmax_f32(Case *c) {
-  const KernelSet *s = c->set;
-  cn_softmax_f32_args a = {.outer = 1 + pick(c, 4), .n = 1 + pick_length(c), .inner = pick(c, 2) ? 1 : 1 + pick(c, pick(c, 4) ? 40 : 300), .log = pick(c, 2) != 0};
+/* Rows or columns of a's sizes by run. */
+static void softmax(Case *c, cn_softmax_f32_args a, void (*run)(const cn_softmax_f32_args *s, size_t t0, size_t t1)) {
+  a.log = pick(c, 2) != 0;
   a.safe = !a.log && pick(c, 2);
   const size_t size = a.outer * a.n * a.inner;
   float *x = guarded(c, size), *kept = guarded(c, size);
@@ -94,12 +94,24 @@ void test_cn_softmax_f32(Case *c) {
   memcpy(kept, x, size * sizeof *x);
   a.in = x;
   a.out = pick(c, 2) ? x : guarded(c, size);
-  const size_t tasks = s->softmax_f32_tasks(&a), cut = pick(c, (uint32_t)tasks + 1);
-  s->softmax_f32(&a, cut, tasks);
-  s->softmax_f32(&a, 0, cut);
+  const size_t tasks = c->set->softmax_f32_tasks(&a), cut = pick(c, (uint32_t)tasks + 1);
+  run(&a, cut, tasks);
+  run(&a, 0, cut);
   for (size_t o = 0; o < a.outer; o++)
     for (size_t i = 0; i < a.inner; i++)
       compare_softmax(c, &a, kept + o * a.n * a.inner + i, a.out + o * a.n * a.inner + i);
+}
+
+void test_cn_softmax_f32(Case *c) {
+  softmax(c, (cn_softmax_f32_args){.outer = 1 + pick(c, 4), .n = 1 + pick_length(c), .inner = pick(c, 2) ? 1 : 1 + pick(c, pick(c, 4) ? 40 : 300)}, c->set->softmax_f32);
+}
+
+void test_cn_softmax_short_f32(Case *c) {
+  static const size_t lengths[] = {1, 2, 3, 4, 5, 6, 7, 8, 10, 15, 16, 17, 31, 49, 64, 100};
+  uint32_t most = 0;
+  while (most < sizeof lengths / sizeof *lengths && lengths[most] <= c->set->softmax_short) most++;
+  const size_t n = lengths[pick(c, most)];
+  softmax(c, (cn_softmax_f32_args){.outer = 1 + pick(c, pick(c, 4) ? 9 : 9000 / (uint32_t)n), .n = n, .inner = 1}, c->set->softmax_short_f32);
 }
 
 void test_cn_norm_f32(Case *c) {

@@ -339,6 +339,17 @@ static BlockedRun *blocked_driver(const char *name) {
 }
 
 static size_t softmax_f32_tasks(const cn_softmax_f32_args *s) { return cn_softmax_f32_tasks(s); }
+#define SHORT(n)                                                                          \
+  case n:                                                                                 \
+    if (n <= CN_SOFTMAX_SHORT * CN_VF32_LANES) cn_softmax_short_f32(s, n, t0, t1); \
+    break;
+
+CN_DRIVER void softmax_short_f32(const cn_softmax_f32_args *s, size_t t0, size_t t1) {
+  switch (s->n) {
+    SHORT(1) SHORT(2) SHORT(3) SHORT(4) SHORT(5) SHORT(6) SHORT(7) SHORT(8) SHORT(10) SHORT(15) SHORT(16) SHORT(17) SHORT(31) SHORT(49) SHORT(64) SHORT(100)
+  }
+}
+
 static size_t norm_f32_tasks(const cn_norm_f32_args *a) { return cn_norm_f32_tasks(a); }
 #endif
 
@@ -436,6 +447,8 @@ const KernelSet SET = {
     .row_max_f32 = cn_row_max_f32,
     .softmax_f32_tasks = softmax_f32_tasks,
     .softmax_f32 = cn_softmax_f32,
+    .softmax_short_f32 = softmax_short_f32,
+    .softmax_short = CN_SOFTMAX_SHORT * CN_VF32_LANES,
     .norm_f32_tasks = norm_f32_tasks,
     .norm_f32 = cn_norm_f32,
     .attention_f32 = cn_attention_f32,

@@ -117,6 +117,8 @@ EMULATED(EmulatedInts) emulated_castps_si512(EmulatedFloats a) { return (Emulate
 #define _mm512_castsi512_ps emulated_castsi512_ps
 EMULATED(EmulatedFloats) emulated_castsi512_ps(EmulatedInts a) { return (EmulatedFloats){_mm256_castsi256_ps(a.lo), _mm256_castsi256_ps(a.hi)}; }
 
+#define _mm512_zextps256_ps512(a) ((EmulatedFloats){(a), _mm256_setzero_ps()})
+#define _mm512_zextps128_ps512(a) _mm512_zextps256_ps512(_mm256_zextps128_ps256(a))
 #define _mm512_castps512_ps256(a) ((a).lo)
 #define _mm512_castps512_ps128(a) _mm256_castps256_ps128((a).lo)
 #define _mm512_extractf32x8_ps(a, i) ((i) ? (a).hi : (a).lo)
