@@ -6,27 +6,31 @@
 #include "base.h"
 #include <stdint.h>
 
-/* (n + nl) / (d + dl) with little more than the last rounding: what a quotient of 12 bits leaves is exact. */
-CN_INLINE float cn_quotient_f32(float n, float nl, float d, float dl) {
-  const float inverse = 1.0f / d;
-  const float q = cn_from_bits_f32(cn_bits_f32(n * inverse) & 0xfffff000u);
-  const float m = cn_from_bits_f32(cn_bits_f32(d) & 0xfffff000u);
-  const float rest = ((n - q * m) - q * ((d - m) + dl)) + nl;
-  return q + rest * inverse;
-}
+/* tanh(c + t) less c + t below CN_TANH_EDGE, less that edge above it, for parts of 0 .. 9.02 that are the wider the flatter the function is: their centres c, then the
+ * factors of 1, t, t^2 ... t^7, minimax, relative to the function. Each centre but 0 lies where the first factor is nearly a float, so that what it loses by
+ * rounding does not count. Eight fill one register of AVX2. */
+static const float cn_tanh_table[9][8] = {
+    {0x0p+0f, 0x1.416cfep-1f, 0x1.4f558ap+0f, 0x1.08f2a2p+1f, 0x1.72a63cp+1f, 0x1.eff336p+1f, 0x1.46f53ep+2f, 0x1.d7fb2ap+2f},
+    {0x0p+0f, -0x1.23e148p-4f, -0x1.89197ap-4f, 0x1.141b74p-7f, 0x1.13fc88p-5f, 0x1.3ece74p-5f, 0x1.45448cp-5f, 0x1.45dc1ap-5f},
+    {0x0p+0f, -0x1.3d273ap-2f, 0x1.03255ap-2f, 0x1.f9a056p-5f, 0x1.8dd2c2p-7f, 0x1.c3a128p-10f, 0x1.32650ap-13f, 0x1.a5ae1ap-20f},
+    {-0x1.52914ep-23f, -0x1.8960f2p-2f, -0x1.bfef08p-3f, -0x1.e9c592p-5f, -0x1.8b66cp-7f, -0x1.c33ee4p-10f, -0x1.3264f6p-13f, -0x1.ab0c1ap-20f},
+    {-0x1.5552dp-2f, -0x1.0b1ea6p-6f, 0x1.acbbc4p-4f, 0x1.31defap-5f, 0x1.04627p-7f, 0x1.2c4f0cp-10f, 0x1.98753cp-14f, 0x1.1b1a38p-20f},
+    {-0x1.95ae6cp-13f, 0x1.18ee96p-3f, -0x1.1f9242p-6f, -0x1.0a3426p-6f, -0x1.fbf24cp-9f, -0x1.2b0ad4p-11f, -0x1.973f7p-15f, -0x1.01cfbap-21f},
+    {0x1.14a88ep-3f, -0x1.c5bfcp-5f, -0x1.cf4dap-7f, 0x1.31d638p-8f, 0x1.824d5cp-10f, 0x1.db6ccap-13f, 0x1.45d80ep-16f, 0x1.ac1b12p-23f},
+    {-0x1.f5f3e8p-8f, -0x1.8c4a3ap-6f, 0x1.ae4b8p-7f, -0x1.53f1f6p-12f, -0x1.d1b9eep-12f, -0x1.43d04p-14f, -0x1.d0a304p-18f, -0x1.a5e792p-24f},
+    {-0x1.478888p-5f, 0x1.c6009ap-6f, -0x1.26ced4p-8f, -0x1.0e69dp-11f, 0x1.8f40fep-14f, 0x1.61e2c2p-16f, 0x1.05ffc6p-19f, 0x1.bed03ep-26f}};
 
-/* (e^2a - 1) / (e^2a + 1), both divided by 2^k: (1 - s + p) / (1 + s + p) with s = 2^-k and p = e^r - 1. */
+/* The least float of the third part, where the second ends: below it a result is its argument and a little, which keeps the rounding of products out of it. */
+#define CN_TANH_EDGE 0x1.eba224p-1f
+
+/* Vectors look the factors up in registers (kernels/lanes_f32.h). */
 CN_INLINE float cn_tanh_f32(float x) {
-  const float a = cn_abs_f32(x);
-  float k, low;
-  const float high = cn_exp_reduce_f32(2.0f * cn_min_f32(a, 9.5f), &k, &low);
-  const float r = high - low, p = r * r * cn_exp_poly_f32(r) - low;
-  const float s = cn_pow2_f32(-k);
-  const float u = 1.0f - s, v = 1.0f + s;
-  const float n = u + high, nl = ((u - n) + high) + (p + ((1.0f - u) - s));
-  const float d = v + high, dl = ((v - d) + high) + (p + ((1.0f - v) + s));
-  const float ns = n + nl, ds = d + dl;
-  return cn_copysign_f32(cn_quotient_f32(ns, (n - ns) + nl, ds, (d - ds) + dl), x);
+  const float (*const c)[8] = cn_tanh_table;
+  const float a = cn_min_f32(cn_abs_f32(x), 9.0109377f), place = a * (1.65f - a * 0.0915f) + 0x1.8p23f; /* whose last bit is 1 */
+  const uint32_t i = cn_bits_f32(place) & 7u;
+  const float t = a - c[0][i], t2 = t * t;
+  const float slope = (c[2][i] + t * c[3][i]) + t2 * ((c[4][i] + t * c[5][i]) + t2 * ((c[6][i] + t * c[7][i]) + t2 * c[8][i]));
+  return cn_copysign_f32(cn_min_f32(a, CN_TANH_EDGE) + (c[1][i] + t * slope), x);
 }
 
 /* Hyperbolic functions by expm1 and log1p, which keep small arguments exact. */

@@ -127,6 +127,15 @@ CN_INLINE float cn_erf_sqrt2_f32(float x) {
   return cn_copysign_f32(c[1][i] + t * slope, x);
 }
 
+/* (n + nl) / (d + dl) with little more than the last rounding: what a quotient of 12 bits leaves is exact. */
+CN_INLINE float cn_quotient_f32(float n, float nl, float d, float dl) {
+  const float inverse = 1.0f / d;
+  const float q = cn_from_bits_f32(cn_bits_f32(n * inverse) & 0xfffff000u);
+  const float m = cn_from_bits_f32(cn_bits_f32(d) & 0xfffff000u);
+  const float rest = ((n - q * m) - q * ((d - m) + dl)) + nl;
+  return q + rest * inverse;
+}
+
 /* b e^(-b^2 / 2) P((b - 4) / (b + 4)) / (1 + b) = b erfc(b / sqrt(2)) / 2 for 0 <= b <= 15, P minimax. The square is taken
  * in two parts, since rounding it would show in the result. */
 CN_INLINE float cn_gelu_tail_f32(float b) {

@@ -354,7 +354,9 @@ void expr_print_depth(ExprPrinter *p, StrBuf *b, unsigned depth, unsigned indent
 }
 
 /* ---- functions of lanes: compilers make no vectors of those that look up tables ---------------------------------------------------- */
-static bool has_vectors(ScalarFn fn) { return fn == SC_sqrt || fn == SC_round_f16 || fn == SC_erf_sqrt2 || fn == SC_gelu || fn == SC_gelu_tanh; }
+static bool has_vectors(ScalarFn fn) {
+  return fn == SC_sqrt || fn == SC_round_f16 || fn == SC_erf_sqrt2 || fn == SC_tanh || fn == SC_gelu || fn == SC_gelu_tanh;
+}
 
 static bool is_lane_call(const ExprPrinter *p, uint32_t node, unsigned depth) {
   const ExprNode *n = &p->e->nodes[node];
@@ -417,6 +419,7 @@ static const char *vector_name(ScalarFn fn) {
     case SC_sqrt: return "cn_vf32_sqrt";
     case SC_round_f16: return "cn_vf32_round_f16";
     case SC_erf_sqrt2: return "cn_erf_sqrt2_vf32";
+    case SC_tanh: return "cn_tanh_vf32";
     case SC_gelu: return "cn_gelu_vf32";
     case SC_gelu_tanh: return "cn_gelu_tanh_vf32";
     default: return NULL;

@@ -6,6 +6,7 @@
 
 #include "base.h"
 #include "scalar_f16.h"
+#include "scalar_hyperbolic.h"
 #include "scalar_special.h"
 #include "scalar_sqrt.h"
 
@@ -20,6 +21,21 @@ CN_KERNEL cn_vf32 cn_erf_sqrt2_vf32(cn_vf32 x) {
   const cn_vf32 high = cn_vf32_add(p6, cn_vf32_mul(t2, cn_vf32_look_up8(c[8], i)));
   const cn_vf32 slope = cn_vf32_add(p2, cn_vf32_mul(t2, cn_vf32_add(p4, cn_vf32_mul(t2, high))));
   return cn_vf32_copysign(cn_vf32_add(cn_vf32_look_up8(c[1], i), cn_vf32_mul(t, slope)), x);
+}
+
+CN_KERNEL cn_vf32 cn_tanh_vf32(cn_vf32 x) {
+  const float (*const c)[8] = cn_tanh_table;
+  const cn_vf32 a = cn_vf32_min(cn_vf32_set1(9.0109377f), cn_vf32_abs(x));
+  const cn_vf32 place = cn_vf32_mul(a, cn_vf32_sub(cn_vf32_set1(1.65f), cn_vf32_mul(a, cn_vf32_set1(0.0915f))));
+  const cn_vf32 i = cn_vf32_add(place, cn_vf32_set1(0x1.8p23f));
+  const cn_vf32 t = cn_vf32_sub(a, cn_vf32_look_up8(c[0], i)), t2 = cn_vf32_mul(t, t);
+  const cn_vf32 p2 = cn_vf32_add(cn_vf32_look_up8(c[2], i), cn_vf32_mul(t, cn_vf32_look_up8(c[3], i)));
+  const cn_vf32 p4 = cn_vf32_add(cn_vf32_look_up8(c[4], i), cn_vf32_mul(t, cn_vf32_look_up8(c[5], i)));
+  const cn_vf32 p6 = cn_vf32_add(cn_vf32_look_up8(c[6], i), cn_vf32_mul(t, cn_vf32_look_up8(c[7], i)));
+  const cn_vf32 high = cn_vf32_add(p6, cn_vf32_mul(t2, cn_vf32_look_up8(c[8], i)));
+  const cn_vf32 slope = cn_vf32_add(p2, cn_vf32_mul(t2, cn_vf32_add(p4, cn_vf32_mul(t2, high))));
+  const cn_vf32 more = cn_vf32_add(cn_vf32_look_up8(c[1], i), cn_vf32_mul(t, slope));
+  return cn_vf32_copysign(cn_vf32_add(cn_vf32_min(cn_vf32_set1(CN_TANH_EDGE), a), more), x);
 }
 
 CN_KERNEL cn_vf32 cn_gelu_near_vf32(const float (*c)[16], cn_vf32 x) {
@@ -63,6 +79,8 @@ CN_KERNEL void cn_sqrt_lanes_f32(float *out, const float *x, size_t n) { cn_lane
 CN_KERNEL void cn_round_f16_lanes_f32(float *out, const float *x, size_t n) { cn_lanes_f32(out, x, n, cn_vf32_round_f16, cn_round_f16_f32); }
 
 CN_KERNEL void cn_erf_sqrt2_lanes_f32(float *out, const float *x, size_t n) { cn_lanes_f32(out, x, n, cn_erf_sqrt2_vf32, cn_erf_sqrt2_f32); }
+
+CN_KERNEL void cn_tanh_lanes_f32(float *out, const float *x, size_t n) { cn_lanes_f32(out, x, n, cn_tanh_vf32, cn_tanh_f32); }
 
 CN_KERNEL void cn_gelu_lanes_f32(float *out, const float *x, size_t n) { cn_lanes_f32(out, x, n, cn_gelu_vf32, cn_gelu_f32); }
 

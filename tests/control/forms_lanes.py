@@ -1,4 +1,4 @@
-"""GELU as exporters write it and as one operator, which vectors compute by tables: over axes of all lengths, in and behind other loops, twice, reduced, open."""
+"""GELU as exporters write it and as one operator, and tanh, which vectors compute by tables: over axes of all lengths, in and behind other loops, twice, reduced, open."""
 import numpy as np
 
 from case_list import graph, random
@@ -93,3 +93,9 @@ operator("gelu_operator_reduced", """f (float[40,3,70] x, float[5,64,33] z, floa
   k = Gelu (z)
   e = ReduceSum <keepdims = 0> (k, last)
 }""", *[{"x": wide(40, 3, 70), "z": wide(5, 64, 33), "v": wide(*v)} for v in ((1, 1), (3, 16), (17, 33), (70, 5), (2, 150))])
+
+operator("tanh_of_axes_of_all_lengths", f"f ({declared('x', SHAPES)}) => ({declared('y', SHAPES)}) {{" + "".join(f"\n  y{k} = Tanh (x{k})" for k in range(len(SHAPES))) + "\n}",
+         *[{f"x{k}": wide(*s, low=low, high=high) for k, s in enumerate(SHAPES)} for low, high in ((-1.0, 1.0), (-10.0, 10.0))])
+operator("tanh_behind_product_and_reduced", "f (float[9,20] x, float[n,m] z) => (float[9,33] a, float[9] s, float[n,m] d) {\n" + filled("w", 0.125, 20, 33) + "  p = MatMul (x, w)\n  e = Tanh (p)\n  a = Mul (e, p)\n"
+         + constant("axis", 1) + "  h = Tanh (x)\n  s = ReduceSum <keepdims = 0> (h, axis)\n  t = Tanh (z)\n  g = Gelu (t)\n  d = Tanh (g)\n}",
+         *[{"x": wide(9, 20), "z": wide(n, m)} for n, m in ((1, 1), (3, 16), (5, 100))])

@@ -155,15 +155,16 @@ CN_DRIVER size_t check_lanes(void) {
   enum { MOST = 2 * L + 3 };
   size_t bad = 0;
   for (uint32_t bits = 0; bits < UINT32_C(0xffff0000); bits += 5003 * MOST) {
-    float x[MOST], root[MOST], half[MOST], erf[MOST], gelu[MOST], by_tanh[MOST];
+    float x[MOST], root[MOST], half[MOST], erf[MOST], tanh[MOST], gelu[MOST], by_tanh[MOST];
     for (uint32_t i = 0; i < MOST; i++) x[i] = by_tanh[i] = cn_from_bits_f32(bits + 5003 * i);
     cn_sqrt_lanes_f32(root, x, MOST);
     cn_round_f16_lanes_f32(half, x, MOST);
     cn_erf_sqrt2_lanes_f32(erf, x, MOST);
+    cn_tanh_lanes_f32(tanh, x, MOST);
     cn_gelu_lanes_f32(gelu, x, MOST);
     cn_gelu_tanh_lanes_f32(by_tanh, by_tanh, MOST); /* in place */
     for (uint32_t i = 0; i < MOST; i++)
-      bad += differs(root[i], cn_sqrt_f32(x[i])) + differs(half[i], cn_round_f16_f32(x[i])) + differs(erf[i], cn_erf_sqrt2_f32(x[i])) + differs(gelu[i], cn_gelu_f32(x[i])) + differs(by_tanh[i], cn_gelu_tanh_f32(x[i]));
+      bad += differs(root[i], cn_sqrt_f32(x[i])) + differs(half[i], cn_round_f16_f32(x[i])) + differs(erf[i], cn_erf_sqrt2_f32(x[i])) + differs(tanh[i], cn_tanh_f32(x[i])) + differs(gelu[i], cn_gelu_f32(x[i])) + differs(by_tanh[i], cn_gelu_tanh_f32(x[i]));
   }
   return bad;
 }

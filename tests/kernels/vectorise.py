@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-FUNCTIONS = ("exp expm1 log log1p tanh sigmoid silu silu_product softplus erf mish sin cos tan sqrt rsqrt reciprocal abs neg sign "
+FUNCTIONS = ("exp expm1 log log1p sigmoid silu silu_product softplus erf mish sin cos tan sqrt rsqrt reciprocal abs neg sign "
              "floor ceil round trunc sinh cosh asinh acosh atanh asin acos atan erfc").split()
 TWO = "add sub mul div min max pow copysign".split()
 CASTS = {"s8": "int8_t", "u8": "uint8_t", "s16": "int16_t", "s32": "int32_t", "f16": "uint16_t", "bf16": "uint16_t",
