@@ -10,8 +10,13 @@ static void print_act_loop(EmitCtx *c, StrBuf *b, const Expr *e, bool wide) {
   ExprPrinter p = expr_printer(c, e, 1, &coord, NULL, NULL, value, "t", true);
   StrBuf outside = sb_new(c->arena); /* names of constants, declared once */
   expr_print_depth(&p, wide ? b : &outside, 0, 2);
-  if (wide) sb_printf(b, "  for (; i0 + %d <= n; i0 += %d) {\n    for (size_t l = 0; l < %d; l++) {\n", LANES, LANES, LANES);
-  else sb_puts(b, "  for (; i0 < n; i0++) {\n");
+  if (wide) {
+    sb_printf(b, "  for (; i0 + %d <= n; i0 += %d) {\n", LANES, LANES);
+    expr_print_lane_calls(&p, b, &(LaneLoop){1, LANES, NULL, "size_t", "l", "i0"}, 4);
+    sb_printf(b, "    for (size_t l = 0; l < %d; l++) {\n", LANES);
+  } else {
+    sb_puts(b, "  for (; i0 < n; i0++) {\n");
+  }
   expr_print_depth(&p, b, 1, wide ? 6 : 4);
   sb_printf(b, "%*s%.*s = %.*s;\n", wide ? 6 : 4, "", STR_WHOLE(value[0]), STR_WHOLE(expr_print_result(&p)));
   sb_puts(b, wide ? "    }\n  }\n" : "  }\n");
@@ -20,9 +25,15 @@ static void print_act_loop(EmitCtx *c, StrBuf *b, const Expr *e, bool wide) {
 static Str emit_act(EmitCtx *c, const Step *s, RecurrentAct act) {
   Expr e = act_expr(c->arena, act, DT_f32);
   StrBuf b = sb_new(c->arena);
-  sb_puts(&b, "(const void *arg, float *v, size_t n) {\n  size_t i0 = 0;\n  (void)arg;\n");
-  print_act_loop(c, &b, &e, true);
-  print_act_loop(c, &b, &e, false);
+  sb_puts(&b, "(const void *arg, float *v, size_t n) {\n");
+  const ExprNode *last = &e.nodes[e.n - 1];
+  if (expr_lane_calls(&e) == 1 && expr_node_arity(last) == 1 && e.nodes[last->args[0]].kind == EXPR_INPUT && c->opt->target->vector_bits >= 128) {
+    sb_printf(&b, "  (void)arg;\n  cn_%s_lanes_f32(v, v, n);\n", scalar_rows[last->fn].name);
+  } else {
+    sb_puts(&b, "  size_t i0 = 0;\n  (void)arg;\n");
+    print_act_loop(c, &b, &e, true);
+    print_act_loop(c, &b, &e, false);
+  }
   sb_puts(&b, "}\n");
   return emit_function(c, s, "void", (Str){0}, sb_view(&b));
 }
