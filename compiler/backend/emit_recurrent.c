@@ -26,7 +26,7 @@ static Str emit_act(EmitCtx *c, const Step *s, RecurrentAct act) {
   Expr e = act_expr(c->arena, act, DT_f32);
   StrBuf b = sb_new(c->arena);
   sb_puts(&b, "(const void *arg, float *v, size_t n) {\n");
-  const ExprNode *last = &e.nodes[e.n - 1];
+  const ExprNode *last = &e.nodes[e.n - 1]; /* the value is all that it needs where it is a function of lanes itself */
   if (expr_lane_calls(&e) == 1 && expr_node_arity(last) == 1 && e.nodes[last->args[0]].kind == EXPR_INPUT && c->opt->target->vector_bits >= 128) {
     sb_printf(&b, "  (void)arg;\n  cn_%s_lanes_f32(v, v, n);\n", scalar_rows[last->fn].name);
   } else {
