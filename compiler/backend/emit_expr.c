@@ -433,6 +433,7 @@ typedef struct VectorPrinter {
   const LaneLoop *loop;
   unsigned indent;
   const bool *joined; /* by node: its value is needed for another's vector alone */
+  bool stores;        /* the result is a vector that goes where results go */
 } VectorPrinter;
 
 static bool has_vector(const ExprPrinter *p, uint32_t node, unsigned depth) {
@@ -440,15 +441,23 @@ static bool has_vector(const ExprPrinter *p, uint32_t node, unsigned depth) {
   return n->kind == EXPR_FN && n->type == DT_f32 && vector_name(n->fn) && p->depth[node] >= depth && !p->computed[node].len;
 }
 
-/* Nodes whose value one other node needs, as a vector, which is or is needed for a function of lanes. */
-static const bool *joined_nodes(const ExprPrinter *p, unsigned depth) {
+/* Whether the result is a function of lanes, or made of vectors of such. */
+static bool is_vector(const ExprPrinter *p, uint32_t node, unsigned depth) {
+  if (is_lane_call(p, node, depth)) return true;
+  bool any = false;
+  for (unsigned k = 0; has_vector(p, node, depth) && k < expr_node_arity(&p->e->nodes[node]); k++) any = any || is_vector(p, p->e->nodes[node].args[k], depth);
+  return any;
+}
+
+/* Nodes whose value one other node needs, as a vector, which is or is needed for a function of lanes, or for a result that is stored as a vector. */
+static const bool *joined_nodes(const ExprPrinter *p, unsigned depth, bool stores) {
   const uint32_t n = p->e->n;
   bool *joined = NEW_ARRAY(p->c->arena, bool, n);
   const bool *live = all_under(p, n - 1);
   uint32_t *uses = NEW_ARRAY(p->c->arena, uint32_t, n), *user = NEW_ARRAY(p->c->arena, uint32_t, n);
   for (uint32_t i = n; i-- > 0;) {
     const uint32_t u = user[i];
-    joined[i] = uses[i] == 1 && has_vector(p, i, depth) && has_vector(p, u, depth) && (is_lane_call(p, u, depth) || joined[u]);
+    joined[i] = uses[i] == 1 && has_vector(p, i, depth) && has_vector(p, u, depth) && (is_lane_call(p, u, depth) || joined[u] || (stores && u == n - 1));
     for (unsigned k = 0; live[i] && k < expr_node_arity(&p->e->nodes[i]); k++) uses[p->e->nodes[i].args[k]]++, user[p->e->nodes[i].args[k]] = i;
   }
   return joined;
@@ -510,18 +519,20 @@ static bool is_read_by_lanes(const VectorPrinter *v, uint32_t node) {
   const bool *live = all_under(p, p->e->n - 1);
   for (uint32_t i = node + 1; i < p->e->n; i++)
     for (unsigned k = 0; live[i] && k < expr_node_arity(&p->e->nodes[i]); k++)
-      if (p->e->nodes[i].args[k] == node && !v->joined[i] && !is_lane_call(p, i, v->loop->depth)) return true;
+      if (p->e->nodes[i].args[k] == node && !v->joined[i] && !is_lane_call(p, i, v->loop->depth) && !(v->stores && i + 1 == p->e->n)) return true;
   return node + 1 == p->e->n;
 }
 
 static void print_vector(const VectorPrinter *v, uint32_t node) {
   ExprPrinter *p = v->p;
   const Str name = lanes_name(p, node);
+  const bool result = v->stores && node + 1 == p->e->n;
   print_vector_leaves(v, node);
-  declare_lanes(p, v->b, v->loop, node, v->indent);
+  if (!result) declare_lanes(p, v->b, v->loop, node, v->indent);
   const char *index = v->loop->index;
   sb_printf(v->b, "%*sfor (%s %s = 0; %s < %d; %s += CN_VF32_LANES) ", (int)v->indent, "", v->loop->type, index, index, v->loop->lanes, index);
-  sb_printf(v->b, "cn_vf32_store(%.*s + %s, %.*s);\n", STR_WHOLE(name), index, STR_WHOLE(vector_text(v, node)));
+  sb_printf(v->b, "cn_vf32_store(%s + %s, %.*s);\n", result ? v->loop->into : name.ptr, index, STR_WHOLE(vector_text(v, node)));
+  if (result) return;
   if (is_read_by_lanes(v, node)) sb_printf(v->b, "%*sCN_IN_MEMORY(%.*s);\n", (int)v->indent, "", STR_WHOLE(name));
   set_computed(p, v->loop, node);
 }
@@ -536,16 +547,18 @@ static void print_call(ExprPrinter *p, StrBuf *b, const LaneLoop *loop, uint32_t
   set_computed(p, loop, node);
 }
 
-void expr_print_lane_calls(ExprPrinter *p, StrBuf *b, const LaneLoop *loop, unsigned indent) {
-  if (!expr_calls_lanes(p, loop->depth)) return;
-  const bool vectors = !loop->count && loop->lanes % (int)(p->c->opt->target->vector_bits / 32) == 0;
-  const VectorPrinter v = {p, b, loop, indent, vectors ? joined_nodes(p, loop->depth) : NULL};
-  for (uint32_t i = 0; i < p->e->n; i++) {
-    if (!is_lane_call(p, i, loop->depth) || (vectors && v.joined[i])) continue;
+bool expr_print_lane_calls(ExprPrinter *p, StrBuf *b, const LaneLoop *loop, unsigned indent) {
+  if (!expr_calls_lanes(p, loop->depth)) return false;
+  const uint32_t last = p->e->n - 1;
+  const bool vectors = !loop->count && loop->lanes % (int)(p->c->opt->target->vector_bits / 32) == 0, stores = vectors && loop->into && is_vector(p, last, loop->depth);
+  const VectorPrinter v = {p, b, loop, indent, vectors ? joined_nodes(p, loop->depth, stores) : NULL, stores};
+  for (uint32_t i = 0; i <= last; i++) {
+    if (!(is_lane_call(p, i, loop->depth) || (stores && i == last)) || (vectors && v.joined[i])) continue;
     if (vectors) print_vector(&v, i);
     else print_call(p, b, loop, i, indent);
   }
-  p->wanted = all_under(p, p->e->n - 1); /* not again what only the calls needed */
+  p->wanted = all_under(p, last); /* not again what only the calls needed */
+  return stores;
 }
 
 Str expr_print_result(ExprPrinter *p) { return p->text[p->e->n - 1]; }

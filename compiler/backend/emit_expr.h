@@ -38,16 +38,16 @@ void expr_print_depth(ExprPrinter *p, StrBuf *b, unsigned depth, unsigned indent
 bool expr_calls_lanes(const ExprPrinter *p, unsigned depth);
 unsigned expr_lane_calls(const Expr *e); /* how many it has */
 /* The loop over neighbouring lanes that follows such calls: along the axis `depth - 1`, from the coordinate `base` (NULL: 0), with `count` turns, a text of no more
- * than `lanes`, which NULL stands for; type and name of a turn's index. */
+ * than `lanes`, which NULL stands for; type and name of a turn's index. Where results go, side by side, as f32 (NULL: somewhere else). */
 typedef struct LaneLoop {
   unsigned depth;
   int lanes;
-  const char *count, *type, *index, *base;
+  const char *count, *type, *index, *base, *into;
 } LaneLoop;
 
 /* Prints them, each as a call, with a loop before it for an argument that does not lie side by side in memory: what is printed of those depths from here on finds
- * their values. */
-void expr_print_lane_calls(ExprPrinter *p, StrBuf *b, const LaneLoop *loop, unsigned indent);
+ * their values. Whether results have been stored: then the loop has nothing left to do. */
+bool expr_print_lane_calls(ExprPrinter *p, StrBuf *b, const LaneLoop *loop, unsigned indent);
 /* The result's text; all depths must have been printed. */
 Str expr_print_result(ExprPrinter *p);
 /* The index of an access at the current point, e.g. "i0 * 784 + i1". Indirect terms refer to nodes of the printer. */

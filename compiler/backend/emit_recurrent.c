@@ -12,7 +12,10 @@ static void print_act_loop(EmitCtx *c, StrBuf *b, const Expr *e, bool wide) {
   expr_print_depth(&p, wide ? b : &outside, 0, 2);
   if (wide) {
     sb_printf(b, "  for (; i0 + %d <= n; i0 += %d) {\n", LANES, LANES);
-    expr_print_lane_calls(&p, b, &(LaneLoop){1, LANES, NULL, "size_t", "l", "i0"}, 4);
+    if (expr_print_lane_calls(&p, b, &(LaneLoop){1, LANES, NULL, "size_t", "l", "i0", "v + i0"}, 4)) {
+      sb_puts(b, "  }\n");
+      return;
+    }
     sb_printf(b, "    for (size_t l = 0; l < %d; l++) {\n", LANES);
   } else {
     sb_puts(b, "  for (; i0 < n; i0++) {\n");

@@ -193,10 +193,12 @@ static ExprPrinter columns_printer(const TilePrinter *p, bool lanes) {
 /* Columns by `lanes` a turn, as long as there are so many. */
 static void print_turns(ExprPrinter *e, StrBuf *b, int lanes) {
   sb_printf(b, "    for (; j + %d <= n; j += %d) {\n", lanes, lanes);
-  expr_print_lane_calls(e, b, &(LaneLoop){1 + COLUMN, lanes, NULL, "size_t", "l", "j"}, 6);
-  sb_printf(b, "      CN_LANES\n      for (size_t l = 0; l < %d; l++) {\n", lanes);
-  for (unsigned depth = 1 + COLUMN; depth <= N_AXES; depth++) expr_print_depth(e, b, depth, 8);
-  sb_printf(b, "        y[j + l] = %.*s;\n      }\n    }\n", STR_WHOLE(expr_bare(expr_print_result(e))));
+  if (!expr_print_lane_calls(e, b, &(LaneLoop){1 + COLUMN, lanes, NULL, "size_t", "l", "j", "y + j"}, 6)) {
+    sb_printf(b, "      CN_LANES\n      for (size_t l = 0; l < %d; l++) {\n", lanes);
+    for (unsigned depth = 1 + COLUMN; depth <= N_AXES; depth++) expr_print_depth(e, b, depth, 8);
+    sb_printf(b, "        y[j + l] = %.*s;\n      }\n", STR_WHOLE(expr_bare(expr_print_result(e))));
+  }
+  sb_puts(b, "    }\n");
 }
 
 /* Columns a turn ahead of those by `lanes`, or 0. Several functions of lanes wait for one another, by way of memory where scalar functions stand between them: a turn

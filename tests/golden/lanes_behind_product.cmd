@@ -1,0 +1,1 @@
+./castnet compile lanes_behind_product.onnx -o out --target x86-64-v3
