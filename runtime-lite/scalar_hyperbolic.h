@@ -6,6 +6,13 @@
 #include "base.h"
 #include <stdint.h>
 
+/* The polynomial of degree 7 of a table's part i, at a: the centres c, then the factors of 1, t, t^2 ... t^7 of a = c + t. */
+CN_INLINE float cn_of_part_f32(const float (*c)[8], uint32_t i, float a) {
+  const float t = a - c[0][i], t2 = t * t;
+  const float slope = (c[2][i] + t * c[3][i]) + t2 * ((c[4][i] + t * c[5][i]) + t2 * ((c[6][i] + t * c[7][i]) + t2 * c[8][i]));
+  return c[1][i] + t * slope;
+}
+
 /* tanh(c + t) less c + t below CN_TANH_EDGE, less that edge above it, for parts of 0 .. 9.02 that are the wider the flatter the function is: their centres c, then the
  * factors of 1, t, t^2 ... t^7, minimax, relative to the function. Each centre but 0 lies where the first factor is nearly a float, so that what it loses by
  * rounding does not count. Eight fill one register of AVX2. */
@@ -25,12 +32,8 @@ static const float cn_tanh_table[9][8] = {
 
 /* Vectors look the factors up in registers (kernels/lanes_f32.h). */
 CN_INLINE float cn_tanh_f32(float x) {
-  const float (*const c)[8] = cn_tanh_table;
   const float a = cn_min_f32(cn_abs_f32(x), 9.0109377f), place = a * (1.65f - a * 0.0915f) + 0x1.8p23f; /* whose last bit is 1 */
-  const uint32_t i = cn_bits_f32(place) & 7u;
-  const float t = a - c[0][i], t2 = t * t;
-  const float slope = (c[2][i] + t * c[3][i]) + t2 * ((c[4][i] + t * c[5][i]) + t2 * ((c[6][i] + t * c[7][i]) + t2 * c[8][i]));
-  return cn_copysign_f32(cn_min_f32(a, CN_TANH_EDGE) + (c[1][i] + t * slope), x);
+  return cn_copysign_f32(cn_min_f32(a, CN_TANH_EDGE) + cn_of_part_f32(cn_tanh_table, cn_bits_f32(place) & 7u, a), x);
 }
 
 /* Hyperbolic functions by expm1 and log1p, which keep small arguments exact. */

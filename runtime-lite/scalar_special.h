@@ -119,12 +119,8 @@ static const float cn_erf_sqrt2_table[9][8] = {
 /* erf(x / sqrt(2)) nearly as erf of a rounded quotient: a model's two operators without the division. Vectors look the factors up in registers
  * (kernels/lanes_f32.h). */
 CN_INLINE float cn_erf_sqrt2_f32(float x) {
-  const float (*const c)[8] = cn_erf_sqrt2_table;
   const float a = cn_min_f32(cn_abs_f32(x), 5.5625f), place = a * 0x1.555556p+0f + 0x1.8p23f; /* whose last bit is 1 */
-  const uint32_t i = cn_bits_f32(place) & 7u;
-  const float t = a - c[0][i], t2 = t * t;
-  const float slope = (c[2][i] + t * c[3][i]) + t2 * ((c[4][i] + t * c[5][i]) + t2 * ((c[6][i] + t * c[7][i]) + t2 * c[8][i]));
-  return cn_copysign_f32(c[1][i] + t * slope, x);
+  return cn_copysign_f32(cn_of_part_f32(cn_erf_sqrt2_table, cn_bits_f32(place) & 7u, a), x);
 }
 
 /* (n + nl) / (d + dl) with little more than the last rounding: what a quotient of 12 bits leaves is exact. */

@@ -10,31 +10,26 @@
 #include "scalar_special.h"
 #include "scalar_sqrt.h"
 
-CN_KERNEL cn_vf32 cn_erf_sqrt2_vf32(cn_vf32 x) {
-  const float (*const c)[8] = cn_erf_sqrt2_table;
-  const cn_vf32 a = cn_vf32_min(cn_vf32_set1(5.5625f), cn_vf32_abs(x)), place = cn_vf32_mul(a, cn_vf32_set1(0x1.555556p+0f));
-  const cn_vf32 i = cn_vf32_add(place, cn_vf32_set1(0x1.8p23f));
+/* As cn_of_part_f32, the parts in the last bits of i. */
+CN_KERNEL cn_vf32 cn_of_part_vf32(const float (*c)[8], cn_vf32 i, cn_vf32 a) {
   const cn_vf32 t = cn_vf32_sub(a, cn_vf32_look_up8(c[0], i)), t2 = cn_vf32_mul(t, t);
   const cn_vf32 p2 = cn_vf32_add(cn_vf32_look_up8(c[2], i), cn_vf32_mul(t, cn_vf32_look_up8(c[3], i)));
   const cn_vf32 p4 = cn_vf32_add(cn_vf32_look_up8(c[4], i), cn_vf32_mul(t, cn_vf32_look_up8(c[5], i)));
   const cn_vf32 p6 = cn_vf32_add(cn_vf32_look_up8(c[6], i), cn_vf32_mul(t, cn_vf32_look_up8(c[7], i)));
   const cn_vf32 high = cn_vf32_add(p6, cn_vf32_mul(t2, cn_vf32_look_up8(c[8], i)));
   const cn_vf32 slope = cn_vf32_add(p2, cn_vf32_mul(t2, cn_vf32_add(p4, cn_vf32_mul(t2, high))));
-  return cn_vf32_copysign(cn_vf32_add(cn_vf32_look_up8(c[1], i), cn_vf32_mul(t, slope)), x);
+  return cn_vf32_add(cn_vf32_look_up8(c[1], i), cn_vf32_mul(t, slope));
+}
+
+CN_KERNEL cn_vf32 cn_erf_sqrt2_vf32(cn_vf32 x) {
+  const cn_vf32 a = cn_vf32_min(cn_vf32_set1(5.5625f), cn_vf32_abs(x)), place = cn_vf32_mul(a, cn_vf32_set1(0x1.555556p+0f));
+  return cn_vf32_copysign(cn_of_part_vf32(cn_erf_sqrt2_table, cn_vf32_add(place, cn_vf32_set1(0x1.8p23f)), a), x);
 }
 
 CN_KERNEL cn_vf32 cn_tanh_vf32(cn_vf32 x) {
-  const float (*const c)[8] = cn_tanh_table;
   const cn_vf32 a = cn_vf32_min(cn_vf32_set1(9.0109377f), cn_vf32_abs(x));
   const cn_vf32 place = cn_vf32_mul(a, cn_vf32_sub(cn_vf32_set1(1.65f), cn_vf32_mul(a, cn_vf32_set1(0.0915f))));
-  const cn_vf32 i = cn_vf32_add(place, cn_vf32_set1(0x1.8p23f));
-  const cn_vf32 t = cn_vf32_sub(a, cn_vf32_look_up8(c[0], i)), t2 = cn_vf32_mul(t, t);
-  const cn_vf32 p2 = cn_vf32_add(cn_vf32_look_up8(c[2], i), cn_vf32_mul(t, cn_vf32_look_up8(c[3], i)));
-  const cn_vf32 p4 = cn_vf32_add(cn_vf32_look_up8(c[4], i), cn_vf32_mul(t, cn_vf32_look_up8(c[5], i)));
-  const cn_vf32 p6 = cn_vf32_add(cn_vf32_look_up8(c[6], i), cn_vf32_mul(t, cn_vf32_look_up8(c[7], i)));
-  const cn_vf32 high = cn_vf32_add(p6, cn_vf32_mul(t2, cn_vf32_look_up8(c[8], i)));
-  const cn_vf32 slope = cn_vf32_add(p2, cn_vf32_mul(t2, cn_vf32_add(p4, cn_vf32_mul(t2, high))));
-  const cn_vf32 more = cn_vf32_add(cn_vf32_look_up8(c[1], i), cn_vf32_mul(t, slope));
+  const cn_vf32 more = cn_of_part_vf32(cn_tanh_table, cn_vf32_add(place, cn_vf32_set1(0x1.8p23f)), a);
   return cn_vf32_copysign(cn_vf32_add(cn_vf32_min(cn_vf32_set1(CN_TANH_EDGE), a), more), x);
 }
 
