@@ -11,7 +11,7 @@ CN_KERNEL cn_vf32 cn_gemv_load_bf16(const void *p) { return cn_vf32_load_bf16(p)
 
 /* Panels j0 .. j1. */
 CN_KERNEL void cn_row_16_f32(const cn_gemm_f32_args *g, size_t j0, size_t j1, cn_vf32_loads *load) {
-  for (; j0 < j1 && cn_gemv_f32_is_near(g); j0++) cn_gemv_near_f32(g, j0, g->b16, sizeof *g->b16, load);
+  j0 = cn_gemv_nears_f32(g, j0, j1, g->b16, sizeof *g->b16, load);
   for (; j0 + 4 <= j1; j0 += 4) cn_gemv_panels_f32(g, j0, 4, g->b16, sizeof *g->b16, load);
   for (; j0 < j1; j0++) cn_gemv_panels_f32(g, j0, 1, g->b16, sizeof *g->b16, load);
 }
