@@ -13,6 +13,8 @@ bool pass_legalise(Ir *ir, bool kernels, bool all, bool blocks);
 bool pass_widen(Ir *ir);
 /* Softmax and normalisation that exporters leave as reductions and arithmetic become one node again. */
 bool pass_raise(Ir *ir);
+/* Products of one-hot rows and a constant become gathers, and what is computed of rows of a small constant table is computed of the table. After pass_raise. */
+bool pass_rows(Ir *ir);
 bool pass_recurrent(Ir *ir);
 /* Factors of both operands of a product go to one, or to scores that a softmax reads. Before pass_legalise, which judges what is left. */
 bool pass_product(Ir *ir);

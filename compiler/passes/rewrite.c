@@ -157,6 +157,7 @@ bool passes_run(Ir *ir, PassOptions opt) {
                            {"quantise", pass_quantise, quantise}, /* before weights fold into floats */
                            {"fold", pass_fold, opt.optimise},
                            {"raise", pass_raise, opt.optimise},
+                           {"rows", pass_rows, opt.optimise},
                            {"product", pass_product, opt.optimise},
                            {"heads", pass_heads, opt.optimise},
                            {"widen", pass_widen, opt.optimise && opt.widen},

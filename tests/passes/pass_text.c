@@ -16,7 +16,7 @@ typedef struct PassName {
   bool (*run)(Ir *ir);
 } PassName;
 
-static const PassName passes[] = {{"simplify", pass_simplify}, {"recurrent", pass_recurrent}, {"raise", pass_raise}, {"power", pass_power}, {"product", pass_product}, {"heads", pass_heads}, {"widen", pass_widen}, {"quantise", pass_quantise}, {"legalise", legalise_for_kernels},
+static const PassName passes[] = {{"simplify", pass_simplify}, {"recurrent", pass_recurrent}, {"raise", pass_raise}, {"power", pass_power}, {"rows", pass_rows}, {"product", pass_product}, {"heads", pass_heads}, {"widen", pass_widen}, {"quantise", pass_quantise}, {"legalise", legalise_for_kernels},
                                   {"nests", legalise_for_nests}, {"fold", pass_fold}, {"fuse", pass_fuse}, {"phases", pass_phases}, {"whole", pass_whole}, {"resized", pass_resized}, {"gather", pass_gather},
                                   {"layout", layout_by_8}, {"narrow", pass_narrow}, {"sink", pass_sink}, {"subnormal", pass_subnormal}};
 
