@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What bounds hostile data when the code runs: castnet_env.max_trip for loops, linear time for regular expressions, the size of an axis for
-constant indices into it.
+constant indices into it, what a model keeps indices to for those that the code does not look at.
 
   limits.py --castnet build/compiler/castnet [--cc gcc]
 """
@@ -77,6 +77,33 @@ PLACES = {  # constant indices into an axis, and steps along it: the least size 
 }""", 6),
     "gather_several": ("f (float[n, 2] x) => (float[2, 2] y) { i = Constant <value = int64[2] {3, 0}> () y = Gather (x, i) }", 4),
 }
+KEPT = {  # rows of six that a number names: what keeps it in range, numbers that are, numbers that are not
+    "from_below": ("k = Max (i, zero)", (-9, 5), (6, 1 << 40)),
+    "from_above": ("k = Min (i, five)", (-6, 1 << 40), (-7, -(1 << 40))),
+    "on_both_sides": ("j = Max (i, zero) k = Min (j, five)", (-(1 << 40), 3, 1 << 40), ()),
+    "on_both_sides_wrapping": ("j = Min (five, i) k = Max (j, least)", (-(1 << 40), -6, 1 << 40), ()),
+    "too_far_below": ("j = Min (i, five) k = Max (j, less)", (-6, 1 << 40), (-7, -(1 << 40))),
+    "too_far_above": ("j = Max (zero, i) k = Min (six, j)", (-7, 5), (6, 1 << 40)),
+    "by_types": ("b = Cast <to = 2> (i) k = Cast <to = 6> (b)", (5, 256), (6, 255, -1)),
+    "by_types_and_above": ("b = Cast <to = 13> (i) c = Cast <to = 13> (five) d = Min (b, c) k = Cast <to = 7> (d)", (-1, 3, 1 << 40), ()),
+    "by_fewer_bits": ("b = Cast <to = 6> (i) c = Cast <to = 6> (zero) d = Max (b, c) k = Cast <to = 7> (d)", (-1, 5, 1 << 32), (6, (1 << 32) + 7)),
+}
+KEPT_MODEL = """f (int64 i) => (float y) <float[6] w = {{0, 1, 2, 3, 4, 5}}, int64 zero = {{0}}, int64 five = {{5}}, int64 six = {{6}}, int64 least = {{-6}}, int64 less = {{-7}}> {{
+  {body}
+  y = Gather (w, k)
+}}"""
+KEPT_CALL = """#include <stdlib.h>
+#include "model.h"
+static unsigned char ws[1 << 16] __attribute__((aligned(64)));
+int main(int argc, char **argv) {
+  int64_t i = atoll(argv[argc - 1]);
+  float y = -1;
+  model_inputs in = {&i};
+  model_outputs out = {.y = &y};
+  const int failed = model_run(&in, &out, ws, sizeof ws, NULL);
+  return failed == CASTNET_ERR_INDEX ? 1 : failed ? 2 : !(y >= 0 && y <= 5) ? 3 : 0;
+}
+"""
 LENGTH, SECONDS = 100000, 20  # a search that goes back would need more than the age of the world
 
 
@@ -145,6 +172,18 @@ def place_faults(options, name, text, least):
     return faults
 
 
+def kept_faults(options, name, body, good, bad):
+    """A number that a model keeps in range, wholly or in part."""
+    faults = []
+    with tempfile.TemporaryDirectory() as folder:
+        program = build(options, Path(folder), parser.parse_model(HEAD + KEPT_MODEL.format(body=body)), KEPT_CALL)
+        for value in (*good, *bad):
+            got = subprocess.run([program, str(value)], timeout=60).returncode
+            if got != (value in bad):
+                faults.append(f"{name}: {value}: returned {got}, not {int(value in bad)}")
+    return faults
+
+
 def main():
     parse = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parse.add_argument("--castnet", required=True, type=Path)
@@ -152,7 +191,7 @@ def main():
     options = parse.parse_args()
     options.castnet = harness.castnet_path(options.castnet)
     results = [loop_faults(options, name, *row) for name, row in LOOPS.items()] + [pattern_faults(options, p) for p in PATTERNS]
-    results += [place_faults(options, name, *row) for name, row in PLACES.items()]
+    results += [place_faults(options, name, *row) for name, row in PLACES.items()] + [kept_faults(options, name, *row) for name, row in KEPT.items()]
     for fault in sum(results, []):
         print(f"FAIL {fault}")
     failed = sum(bool(r) for r in results)
