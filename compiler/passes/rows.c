@@ -215,8 +215,8 @@ static Value *along_columns(Builder *b, Value *v) {
 }
 
 static bool of_table(Builder *b, const Node *n, Value **ret, void *user) {
+  if (n->op != OP_POINTWISE || n->out[0]->type.dtype != DT_f32 || n->n_in > MAX_RANK) return false;
   const Type *out = &n->out[0]->type;
-  if (n->op != OP_POINTWISE || out->dtype != DT_f32 || n->n_in > MAX_RANK) return false;
   const Expr *e = &((const PointwiseAttr *)n->attr)->expr;
   const Node *rows = NULL;
   Value *in[MAX_RANK];
