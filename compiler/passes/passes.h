@@ -85,6 +85,7 @@ void pass_count_uses(const Graph *g, uint32_t *uses); /* by value id: operands a
 int64_t pass_own_size(const Node *n, uint32_t k);
 /* Whether n is a product of f32 of which neither operand is a constant. */
 bool pass_is_product_of_calls(const Node *n);
+bool pass_is_number(Builder *b, const Value *v, double want); /* a constant of one element, f32; v may be NULL */
 bool pass_is_zeros(const Value *v); /* of a real type: nothing but zeros of either sign, known now */
 bool pass_is_view(const Node *n); /* a view, or another shape of the same elements */
 /* Whether n is fn of its two operands, either in either place. */

@@ -50,11 +50,6 @@ static bool scalar_f32(Builder *b, const Value *v, float *ret) {
   return true;
 }
 
-static bool is_number(Builder *b, const Value *v, double want) {
-  float f;
-  return scalar_f32(b, v, &f) && (double)f == want;
-}
-
 /* A constant whose elements all are that. */
 static bool is_filled(Builder *b, const Value *v, double want) {
   if (!v || !v->data || v->type.dtype != DT_f32) return false;
@@ -110,7 +105,7 @@ static bool is_mean(Builder *b, const Value *v, Value **x, uint32_t *axes) {
     if (*axes >> a & 1) all = dim_mul(b->ir->dims, all, (*x)->type.dims[a]);
   int64_t known;
   if (content && n == 1) return content[0] == all;
-  return dim_is_const(all, &known) && is_number(b, count, (double)known);
+  return dim_is_const(all, &known) && pass_is_number(b, count, (double)known);
 }
 
 /* d = *x - mean(*x) over axes. */
@@ -123,7 +118,7 @@ static bool is_centred(Builder *b, const Value *d, uint32_t axes, Value **x) {
 static bool is_square(Builder *b, const Value *v, Value **x) {
   Value *y;
   if (is_fn(v, SC_mul, x, &y) && *x == y) return true;
-  return is_fn(v, SC_pow, x, &y) && is_number(b, y, 2);
+  return is_fn(v, SC_pow, x, &y) && pass_is_number(b, y, 2);
 }
 
 /* v = sqrt(var + epsilon), or its inverse. */
@@ -131,9 +126,9 @@ static bool is_deviation(Builder *b, const Value *v, bool inverse, Value **var, 
   Value *x, *y, *sum;
   v = bare(v);
   if (inverse) {
-    const bool found = is_fn(v, SC_rsqrt, &sum, NULL) || (is_fn(v, SC_pow, &sum, &y) && is_number(b, y, -0.5));
+    const bool found = is_fn(v, SC_rsqrt, &sum, NULL) || (is_fn(v, SC_pow, &sum, &y) && pass_is_number(b, y, -0.5));
     if (!found) return ((is_fn(v, SC_reciprocal, &x, NULL)) || (is_fn(v, SC_div, &y, &x) && is_filled(b, y, 1) && same_elements(v, x))) && is_deviation(b, x, false, var, epsilon);
-  } else if (!is_fn(v, SC_sqrt, &sum, NULL) && !(is_fn(v, SC_pow, &sum, &y) && is_number(b, y, 0.5))) {
+  } else if (!is_fn(v, SC_sqrt, &sum, NULL) && !(is_fn(v, SC_pow, &sum, &y) && pass_is_number(b, y, 0.5))) {
     return false;
   }
   if (!is_fn(bare(sum), SC_add, &x, &y)) return false;
@@ -241,7 +236,7 @@ static Value *raise_softmax(Builder *b, Value *e, Value *sum) {
 
 static Value *raise_safe(Builder *b, const Value *v) {
   Value *arg[3], *of[3];
-  if (!is_call(v, SC_select, arg) || !is_here(b, arg[0]) || !is_here(b, arg[2]) || !is_number(b, arg[1], 0) || arg[2]->def->op != OP_SOFTMAX) return NULL;
+  if (!is_call(v, SC_select, arg) || !is_here(b, arg[0]) || !is_here(b, arg[2]) || !pass_is_number(b, arg[1], 0) || arg[2]->def->op != OP_SOFTMAX) return NULL;
   SoftmaxAttr attr = *(const SoftmaxAttr *)arg[2]->def->attr;
   if (attr.log || !is_call(arg[0], SC_isnan, of) || of[0] != arg[2]) return NULL;
   attr.safe = true;
@@ -274,8 +269,8 @@ static Value *raise_mish(Builder *b, Value *x, Value *t) {
 static Value *raise_erf(Builder *b, const Value *v) {
   Value *x, *y, *of = NULL;
   if (!is_here(b, v)) return NULL;
-  if (is_fn(v, SC_div, &x, &y)) of = is_number(b, y, (double)0x1.6a09e6p+0f) ? x : NULL;
-  else if (is_fn(v, SC_mul, &x, &y)) of = is_number(b, y, (double)0x1.6a09e6p-1f) ? x : is_number(b, x, (double)0x1.6a09e6p-1f) ? y : NULL;
+  if (is_fn(v, SC_div, &x, &y)) of = pass_is_number(b, y, (double)0x1.6a09e6p+0f) ? x : NULL;
+  else if (is_fn(v, SC_mul, &x, &y)) of = pass_is_number(b, y, (double)0x1.6a09e6p-1f) ? x : pass_is_number(b, x, (double)0x1.6a09e6p-1f) ? y : NULL;
   return of ? build_fn1(b, SC_erf_sqrt2, of) : NULL;
 }
 
@@ -332,10 +327,10 @@ static bool is_gelu_cubic(Builder *b, const Value *v, const Value *x) {
 static bool is_half(Builder *b, const Value *v, Value **x) {
   Value *y;
   if (!is_here(b, v)) return false;
-  if (is_fn(v, SC_div, x, &y)) return is_number(b, y, 2);
+  if (is_fn(v, SC_div, x, &y)) return pass_is_number(b, y, 2);
   if (!is_fn(v, SC_mul, x, &y)) return false;
-  if (is_number(b, y, 0.5)) return true;
-  const bool first = is_number(b, *x, 0.5);
+  if (pass_is_number(b, y, 0.5)) return true;
+  const bool first = pass_is_number(b, *x, 0.5);
   *x = y;
   return first;
 }
@@ -344,7 +339,7 @@ static bool is_half(Builder *b, const Value *v, Value **x) {
 static bool is_tanh_gate(Builder *b, const Value *v, Value **u) {
   Value *x, *y;
   if (!is_here(b, v) || !is_fn(v, SC_add, &x, &y)) return false;
-  Value *tanh = is_number(b, y, 1) ? x : is_number(b, x, 1) ? y : NULL;
+  Value *tanh = pass_is_number(b, y, 1) ? x : pass_is_number(b, x, 1) ? y : NULL;
   return is_here(b, tanh) && is_fn(tanh, SC_tanh, u, NULL);
 }
 
@@ -352,8 +347,8 @@ static bool is_tanh_gate(Builder *b, const Value *v, Value **u) {
 static Value *raise_gelu_halves(Builder *b, const Value *half, Value *gate) {
   Value *x, *e, *one, *of;
   if (!is_here(b, half) || !is_here(b, gate) || !is_half(b, half, &x) || !is_fn(gate, SC_add, &e, &one)) return NULL;
-  if (is_number(b, e, 1)) e = one;
-  else if (!is_number(b, one, 1)) return NULL;
+  if (pass_is_number(b, e, 1)) e = one;
+  else if (!pass_is_number(b, one, 1)) return NULL;
   if (!is_fn(e, SC_erf_sqrt2, &of, NULL) || of != x) return NULL;
   return build_fn2(b, SC_mul, x, build_fn2(b, SC_mul, gate, build_scalar_f(b, DT_f32, 0.5)));
 }

@@ -83,6 +83,11 @@ bool pass_is_product_of_calls(const Node *n) {
   return n->in[0]->type.dtype == DT_f32 && n->in[1]->type.dtype == DT_f32 && !n->in[0]->data && !n->in[1]->data;
 }
 
+bool pass_is_number(Builder *b, const Value *v, double want) {
+  if (!v || !v->data || v->data->n != 1 || v->type.dtype != DT_f32) return false;
+  return (double)*(const float *)tensor_host_elements(b->ir->arena, v->data) == want;
+}
+
 bool pass_is_zeros(const Value *v) {
   while (!v->data && v->def && pass_is_view(v->def)) v = v->def->in[0];
   if (!v->data || !v->data->bytes) return false;

@@ -29,26 +29,13 @@ static bool is_range(const Value *v) {
   return true;
 }
 
-static bool is_number(Builder *b, Value *v, double want) {
-  const double *x;
-  size_t n;
-  return v->data && v->data->n == 1 && build_const_floats(b, v, &x, &n) && *x == want;
-}
+/* Whether the first n axes are of the same sizes. */
+static bool same_axes(const Type *x, const Type *y, uint32_t n) { return memcmp(x->dims, y->dims, n * sizeof *x->dims) == 0; }
 
 /* Whether `index` has a number for each row of v. */
 static bool names_rows(const Value *index, const Value *v) {
-  const Type *t = &v->type;
-  if (index->type.rank != t->rank || !dim_is(index->type.dims[t->rank - 1], 1)) return false;
-  for (uint32_t i = 0; i + 1 < t->rank; i++)
-    if (index->type.dims[i] != t->dims[i]) return false;
-  return dtype_is_int(index->type.dtype);
-}
-
-static bool same_dims(const Type *x, const Type *y) {
-  if (x->rank != y->rank) return false;
-  for (uint32_t i = 0; i < x->rank; i++)
-    if (x->dims[i] != y->dims[i]) return false;
-  return true;
+  const Type *x = &index->type, *t = &v->type;
+  return dtype_is_int(x->dtype) && x->rank == t->rank && dim_is(x->dims[t->rank - 1], 1) && same_axes(x, t, t->rank - 1);
 }
 
 /* A comparison with a range of numbers, converted. */
@@ -60,7 +47,7 @@ static bool hot_by_range(const Value *v, Hot *ret) {
   if (is->kind == EXPR_INPUT) {
     n = n->in[is->operand]->def;
     e = n ? expr_of(n->out[0]) : NULL;
-    if (!e || !same_dims(&n->out[0]->type, &v->type)) return false;
+    if (!e || n->out[0]->type.rank != v->type.rank || !same_axes(&n->out[0]->type, &v->type, v->type.rank)) return false;
     is = root_of(e);
   }
   if (is->kind != EXPR_FN || is->fn != SC_eq) return false;
@@ -97,7 +84,7 @@ static bool hot_by_operator(Builder *b, const Value *v, Hot *ret) {
   const ExprNode *size = &e->nodes[sum->args[1]];
   if (size->kind != EXPR_CONST || size->bits != (uint64_t)n) return false;
   Value *const *in = v->def->in;
-  if (!names_rows(in[x->operand], v) || !is_number(b, in[on->operand], 1) || !is_number(b, in[off->operand], 0)) return false;
+  if (!names_rows(in[x->operand], v) || !pass_is_number(b, in[on->operand], 1) || !pass_is_number(b, in[off->operand], 0)) return false;
   *ret = (Hot){in[x->operand], n, true};
   return true;
 }
